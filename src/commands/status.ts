@@ -34,7 +34,7 @@ import { lakeOf } from '../warehouse/query-published.ts';
 import { readNewest } from './read-newest.ts';
 import { readRecentRuns } from './read-runs.ts';
 import { findRefusal } from './refused-run.ts';
-import { listUnsettled, withoutFreshness } from '../plan/last-attempts.ts';
+import { listUnavailable, listUnsettled, withoutFreshness } from '../plan/last-attempts.ts';
 import { findDeferral, isFresh } from '../plan/plan-scan.ts';
 import { listUnpublished } from '../plan/unpublished-streams.ts';
 import { listPublishers } from '../publish/registry.ts';
@@ -67,7 +67,7 @@ export async function readStatus(
   if (unreadable !== undefined && published === undefined) throw toUnreadable(settings.stateDir, unreadable);
   const known = opened === undefined ? await readOrAdvise(settings, read, faults) : await read(opened);
   const held = known ?? nothingHeld;
-  const told = { unsettled, unpublished: listUnpublished(runs) };
+  const told = { unsettled, unpublished: listUnpublished(runs), unavailable: listUnavailable(runs) };
   return {
     duckdbPath: readersFile,
     published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
@@ -151,6 +151,7 @@ interface Held {
 interface Told {
   readonly unsettled: ReadonlyMap<string, UnsettledAttempt>;
   readonly unpublished: ReadonlyMap<string, string>;
+  readonly unavailable: ReadonlySet<string>;
 }
 
 const nothingHeld: Held = { facts: new Map(), quarantined: new Map(), losses: [], unproved: new Map() };
@@ -226,7 +227,7 @@ async function countRows(database: Database, table: string, slice: string): Prom
 function describeStream(
   stream: Stream,
   { facts, quarantined, losses, unproved }: Held,
-  { unsettled, unpublished }: Told,
+  { unsettled, unpublished, unavailable }: Told,
   nowMs: number,
 ): StreamStatusRow {
   const name = nameOf(stream);
@@ -241,6 +242,7 @@ function describeStream(
     ...(isDamaged && { isDamaged }),
     ...(isUnproved(unproved, stream) && { isUnproved: true }),
     ...(isUnpublished && { isUnpublished }),
+    ...(checkpoint === undefined && unavailable.has(name) && { isUnavailable: true }),
     ...(!isUnpublished && checkpoint === undefined && rows !== undefined && { isReset: true }),
     verdict: checkpoint?.lastVerdict as Verdict | undefined,
     unsettled: unsettled.get(name),

@@ -123,6 +123,8 @@ export interface StreamStatusRow {
   readonly isUnpublished?: true | undefined;
   /** Its state was reset, its table is still there: the next sync reads it in full. */
   readonly isReset?: true | undefined;
+  /** It was never synced, and the API answered 404 when it was asked last. */
+  readonly isUnavailable?: true | undefined;
   readonly stream: string;
   /** Empty for a stream without slices. */
   readonly slice: string;

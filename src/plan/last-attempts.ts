@@ -1,6 +1,6 @@
 import { readRunFile } from '../../state/run-file.ts';
 import type { UnsettledAttempt } from '../model/reports.ts';
-import { isOfSync } from '../model/run-report.ts';
+import { isOfSync, type RunReport } from '../model/run-report.ts';
 import { type Checkpoint, nameScan } from '../model/stream.ts';
 
 /** Last attempts that failed, by `nameScan`: an earlier verified scan does not make their streams fresh. */
@@ -30,3 +30,17 @@ export function withoutFreshness<T extends Checkpoint | undefined>(
     ? { ...checkpoint, lastVerdict: undefined }
     : checkpoint;
 }
+
+/** Streams whose last attempt found no endpoint in the API, by `nameScan`. */
+export function listUnavailable(runs: readonly RunReport[]): ReadonlySet<string> {
+  const last = new Map<string, string>();
+  // Newest first.
+  for (const report of runs.flatMap(({ streams }) => streams)) {
+    const name = nameScan(report.stream, report.slice);
+    if (ATTEMPTS.includes(report.status) && isOfSync(report) && !last.has(name))
+      last.set(name, report.status);
+  }
+  return new Set([...last].filter(([, status]) => status === 'unavailable').map(([name]) => name));
+}
+
+const ATTEMPTS: readonly string[] = ['complete', 'failed', 'stopped', 'unavailable'];

@@ -15,6 +15,7 @@ export function describeStanding(streams: Streams): readonly string[] {
   return [
     describeUnpublished(streams),
     describeReset(streams),
+    describeUnavailable(streams),
     describeDue(streams),
     describeUncounted(streams),
     describeUnproved(streams),
@@ -41,6 +42,11 @@ function describeReset(streams: Streams): string {
   const rows = streams.filter(({ isReset }) => isReset);
   if (rows.length === 0) return '';
   return `The state of ${listSome(rows)} was reset: the rows are still there, and the next sync reads everything.`;
+}
+
+function describeUnavailable(streams: Streams): string {
+  const rows = streams.filter(({ isUnavailable }) => isUnavailable);
+  return rows.length === 0 ? '' : `Not offered by the API (404): ${listSome(rows)}.`;
 }
 
 /** Whether the table is known to differ from the API. */

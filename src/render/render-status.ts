@@ -178,8 +178,9 @@ function describeVerdict(row: StreamStatusRow): string {
   return verdict === 'verified' && isDue(row) ? 'differs' : verdict;
 }
 
-function describeNoVerdict({ isUnpublished, isReset }: StreamStatusRow): string {
+function describeNoVerdict({ isUnpublished, isReset, isUnavailable }: StreamStatusRow): string {
   if (isUnpublished === true) return 'committed';
+  if (isUnavailable === true) return 'unavailable';
   return isReset === true ? 'reset' : 'never';
 }
 

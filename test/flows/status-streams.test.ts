@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import { planOffline } from '../../src/commands/plan/plan.ts';
 import { resetState } from '../../src/commands/state/change-state.ts';
 import { readStatus } from '../../src/commands/status.ts';
+import { when } from '../../src/simulator/faults.ts';
+import { errorStatus } from '../../src/simulator/fault-effects.ts';
 import { renderStatus } from '../../src/render/render-status.ts';
 import { createFlow, type Flow, streamOf } from '../support/sync-harness.ts';
 
@@ -67,4 +69,17 @@ it('shows the rows of a stream whose state was reset, and that the next sync rea
   expect(status.streams.filter(({ isReset }) => isReset)).toHaveLength(1);
   await flow.sync({ streams: [FIRST] });
   expect((await show(flow)).shown).not.toContain('was reset');
+});
+
+it('calls a stream that the API does not offer unavailable, as the sync does', async () => {
+  const flow = createFlow();
+  flow.simulator.setFaults([when({ path: 'commerce/top-products' }, errorStatus(404, 'No such endpoint.'))]);
+  const report = await flow.sync();
+  expect(streamOf(report, 'commerce_top_products').status).toBe('unavailable');
+  const { shown, lineOf } = await show(flow);
+  expect(lineOf('commerce_top_products')).toContain('unavailable');
+  expect(shown).toContain('Not offered by the API (404): commerce_top_products.');
+  flow.simulator.setFaults([]);
+  await flow.sync({ force: true });
+  expect((await show(flow)).shown).not.toContain('unavailable');
 });
