@@ -12,37 +12,46 @@ export function destinationLockFile(destination: string): string {
   return join(dirname(destination), `.${basename(destination)}.lock`);
 }
 
+/** What is locked of a place: a part of it, or all of it. */
+export interface LockedPlace {
+  readonly target: string;
+  readonly part?: string;
+}
+
+/** A lock file that this process has locked, and the parts that its runs have; none for all of it. */
+interface HeldFile {
+  readonly file: string;
+  readonly database: DatabaseSync;
+  readonly made: string | undefined;
+  readonly parts: Set<string>;
+}
+
+/** Those that runs with other parts may join, by their names. */
+const joinable = new Map<string, HeldFile>();
+
 /**
  * Locks destinations for one run, from its first look at them to the end of its publish. Two state folders may share
- * a destination, and one run must not overwrite what the other published in the meantime.
+ * a destination, and one run must not overwrite what the other published in the meantime. Runs of this process that
+ * use different parts hold the lock together; for other processes it is one.
  *
  * Where locking does not work, as on some network disks, the run continues without a lock: it checks again before it
  * publishes.
  *
  * @throws LockedError (75)
  */
-export async function lockDestinations(destinations: readonly string[]): Promise<StateLock> {
-  const held: {
-    readonly file: string;
-    readonly database: DatabaseSync;
-    readonly made: string | undefined;
-  }[] = [];
+export async function lockDestinations(destinations: readonly (string | LockedPlace)[]): Promise<StateLock> {
+  const held: (readonly [HeldFile, part: string | undefined])[] = [];
   const lock: StateLock = {
     release() {
-      for (const { file, database, made } of held.splice(0)) {
-        removeLocked(file);
-        database.close();
-        if (made !== undefined) removeEmpty(dirname(file), made);
-      }
+      for (const [one, part] of held.splice(0)) leave(one, part);
       return Promise.resolve();
     },
   };
   const sqlite = await import('node:sqlite');
-  for (const destination of destinations) {
-    const file = destinationLockFile(destination);
+  for (const place of destinations) {
+    const { target: destination, part }: LockedPlace = typeof place === 'string' ? { target: place } : place;
     try {
-      const made = makeFolders(dirname(file));
-      held.push({ file, database: openNamed(sqlite, file), made });
+      held.push([hold(sqlite, destinationLockFile(destination), part), part]);
     } catch (error) {
       if (!isBusy(error)) continue;
       await lock.release();
@@ -55,6 +64,29 @@ export async function lockDestinations(destinations: readonly string[]): Promise
     }
   }
   return lock;
+}
+
+function hold(sqlite: typeof sqliteModule, file: string, part: string | undefined): HeldFile {
+  const joined = part === undefined ? undefined : joinable.get(file);
+  if (joined !== undefined && part !== undefined && !joined.parts.has(part)) {
+    joined.parts.add(part);
+    return joined;
+  }
+  const made = makeFolders(dirname(file));
+  const parts = new Set(part === undefined ? [] : [part]);
+  const held = { file, database: openNamed(sqlite, file), made, parts };
+  if (part !== undefined) joinable.set(file, held);
+  return held;
+}
+
+function leave(held: HeldFile, part: string | undefined): void {
+  const { file, database, made, parts } = held;
+  if (part !== undefined) parts.delete(part);
+  if (parts.size > 0) return;
+  if (joinable.get(file) === held) joinable.delete(file);
+  removeLocked(file);
+  database.close();
+  if (made !== undefined) removeEmpty(dirname(file), made);
 }
 
 /**

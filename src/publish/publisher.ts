@@ -57,9 +57,10 @@ interface AnyPublisher {
   /**
    * Checks that it may publish here, before a request is spent.
    *
+   * @param signal ends the wait for other runs of this process
    * @throws PublishError or ConfigError (2) for a place that is not ours, or has rows of another source
    */
-  claim(): Promise<void>;
+  claim(signal?: AbortSignal): Promise<void>;
   /**
    * Called after `claim` where the last holder of the state's lease may still be at work. From then on nothing that it
    * publishes becomes visible: a commit of a lower token fails as a whole. May be repeated.
@@ -97,6 +98,8 @@ interface AnyPublisher {
 export interface LocalPlace {
   /** Locked during a run. Links are followed, so every name of the place gives the same path. */
   readonly target: string;
+  /** All of it that a run reads or writes; runs of one process with different parts may hold the target together. */
+  readonly part?: string;
   /** A folder on the disk that stores the published data. */
   readonly folder: string;
   /** Folders that the engine reads and writes while the work file is open. */

@@ -5,5 +5,5 @@ import { listPublishers } from '../publish/registry.ts';
 
 /** Locks a run's destinations, so that no run of another state folder publishes in between. */
 export function lockTargets(settings: OfflineSettings): Promise<StateLock> {
-  return lockDestinations(listPublishers(settings).flatMap(({ local }) => local?.target ?? []));
+  return lockDestinations(listPublishers(settings).flatMap(({ local }) => local ?? []));
 }

@@ -197,8 +197,8 @@ async function claimIdentity(database: Database, settings: Settings): Promise<vo
  * Refuses to replace a destination that is not ours, before requests are spent on data that could not be published.
  * What we published is recognised without opening it, as a user may have it open for writing.
  */
-export async function assertTargetIsOurs(settings: OfflineSettings): Promise<void> {
-  for (const publisher of inPublishOrder(listPublishers(settings))) await publisher.claim();
+export async function assertTargetIsOurs(settings: OfflineSettings, signal?: AbortSignal): Promise<void> {
+  for (const publisher of inPublishOrder(listPublishers(settings))) await publisher.claim(signal);
 }
 
 /**

@@ -72,7 +72,7 @@ export async function withSession<T>(
     const { lost, lease } = joinLocks([lock, targets], settings.stateDir);
     const signal = stop && lost ? AbortSignal.any([lost, stop]) : (lost ?? stop);
     await prepare?.(settings);
-    if (publishes) await assertTargetIsOurs(settings);
+    if (publishes) await assertTargetIsOurs(settings, signal);
     if (publishes && lease?.isTakeover === true) await takeOverTargets(settings, lease);
     const noticed: Noticed[] = [];
     const notice = (type: Noticed['type']) => (message: string) => void noticed.push({ type, message });

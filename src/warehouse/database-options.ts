@@ -32,6 +32,8 @@ export interface DatabaseOptions {
   readonly extensions?: EngineExtensions | undefined;
   /** No statement runs once it is aborted, whatever `proceed` allows. */
   readonly endedBy?: AbortSignal | undefined;
+  /** Called each time that the engine was closed. */
+  readonly onClosed?: (() => void) | undefined;
 }
 
 /** How a file is attached, as SQL. */

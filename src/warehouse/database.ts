@@ -209,6 +209,7 @@ export class Database implements SqlSession {
     this.#connection.closeSync();
     this.#instance.closeSync();
     this.#memory.closed();
+    this.#options.onClosed?.();
   }
 
   // Report the first error; a failed rollback is a consequence of it.

@@ -23,6 +23,24 @@ describe('work in turn', () => {
     expect(events.slice(3).toSorted()).toEqual(['Error: broken', 'two begins', 'two ends']);
     await expect(inTurn(here, () => Promise.resolve('free again'))).resolves.toBe('free again');
   });
+
+  it('is not done by one that is stopped while it waits, and the next still waits for those before', async () => {
+    const events: string[] = [];
+    const here = { turn: 'here' };
+    const first = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    const note = (name: string) => () => Promise.resolve(void events.push(name));
+    const one = inTurn(here, () => first.promise);
+    const two = inTurn(here, note('two'), stop.signal);
+    const three = inTurn(here, note('three'));
+    stop.abort();
+    await expect(two).rejects.toMatchObject({ code: 'aborted' });
+    await expect(inTurn(here, note('four'), stop.signal)).rejects.toMatchObject({ code: 'aborted' });
+    expect(events).toEqual([]);
+    first.resolve();
+    await Promise.all([one, three]);
+    expect(events).toEqual(['three']);
+  });
 });
 
 describe('work that meets others', () => {

@@ -72,12 +72,12 @@ export class LakehousePublisher implements ClosedPublisher {
     };
   }
 
-  async claim(): Promise<void> {
+  async claim(signal?: AbortSignal): Promise<void> {
     const { lostFiles } = this.#lakehouse;
     this.#lakehouse.assertWritable?.();
-    this.#seen = await this.#read((database, held) =>
-      refuseForeign(database, this.#lakehouse, { settings: this.#settings, held }),
-    ).catch(async (thrown: unknown) => {
+    const refuse = (database: Database, held: HeldTables | undefined) =>
+      refuseForeign(database, this.#lakehouse, { settings: this.#settings, held });
+    this.#seen = await this.#read(refuse, signal).catch(async (thrown: unknown) => {
       if (lostFiles?.isMeant(thrown) !== true) throw thrown;
       await this.#claimBroken(lostFiles, thrown);
       return { held: undefined };
@@ -150,7 +150,7 @@ export class LakehousePublisher implements ClosedPublisher {
     const { streams } = this.#settings;
     this.#seen = undefined;
     const { database, comments } = await repeatOnConflict(lakehouse, clock, () =>
-      openToPublish(lakehouse, this.#folder, file),
+      openToPublish(lakehouse, this.#folder, { file, signal }),
     );
     try {
       const before = await lakehouse.measure?.(database);
@@ -159,7 +159,7 @@ export class LakehousePublisher implements ClosedPublisher {
       const at = { generation, runId, nowMs: clock.now(), look, lease, warn, comments };
       const job = { database, lakehouse, streams, owner, comparesAll, ...at };
       const change = await interruptOnAbort(database, signal, () =>
-        repeatInTurn(lakehouse, clock, () => this.#publishOrRepair(job, commit)),
+        repeatInTurn(lakehouse, clock, () => this.#publishOrRepair(job, commit), signal),
       );
       const { tables = new Set(), inserted, deleted, maintainedAtMs } = change;
       if (change.tables !== undefined) await lakehouse.settle?.(database, tables);
@@ -217,7 +217,12 @@ export class LakehousePublisher implements ClosedPublisher {
     const keepMs = mustForget ? 0 : this.#settings.retention.lakeMs;
     try {
       await interruptOnAbort(database, signal, () =>
-        repeatInTurn(lakehouse, clock, () => maintainTables(lakehouse, upkeep, database, { nowMs, keepMs })),
+        repeatInTurn(
+          lakehouse,
+          clock,
+          () => maintainTables(lakehouse, upkeep, database, { nowMs, keepMs }),
+          signal,
+        ),
       );
       rmSync(this.#promiseTo('forget'), { force: true });
     } catch (thrown) {
@@ -283,9 +288,10 @@ export class LakehousePublisher implements ClosedPublisher {
 
   async #read(
     look: (database: Database, held: HeldTables | undefined) => Promise<HeldTables | undefined>,
+    signal?: AbortSignal,
   ): Promise<Look> {
     const lakehouse = this.#lakehouse;
-    const database = await lakehouse.open({ mode: 'read' });
+    const database = await lakehouse.open({ mode: 'read', signal });
     if (database === undefined) return { held: undefined };
     try {
       return { held: await look(database, await readHeldTables(database, lakehouse)) };

@@ -117,6 +117,10 @@ export interface LakehouseAccess {
   readonly readFile?: ((session: SqlSession) => Promise<void>) | undefined;
   /** Called before the engine is locked: it may still attach and create anything in `work`. */
   readonly prepare?: (session: SqlSession) => Promise<void>;
+  /** Ends the wait for others of this process. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called once it is closed. */
+  readonly onClosed?: () => void;
 }
 
 /** How tables are repaired whose files are gone. */

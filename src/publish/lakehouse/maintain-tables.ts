@@ -46,11 +46,11 @@ export async function maintainOnRequest(
   upkeep: OwnUpkeep,
   { folder, extent, clock, signal }: MaintenanceRequest,
 ): Promise<{ readonly bytesBefore: number | undefined; readonly bytesAfter: number | undefined }> {
-  const database = await openToWrite(lakehouse, folder);
+  const database = await openToWrite(lakehouse, folder, { signal });
   try {
     const bytesBefore = await lakehouse.measure?.(database);
     await interruptOnAbort(database, signal, () =>
-      repeatInTurn(lakehouse, clock, () => maintainTables(lakehouse, upkeep, database, extent)),
+      repeatInTurn(lakehouse, clock, () => maintainTables(lakehouse, upkeep, database, extent), signal),
     );
     return { bytesBefore, bytesAfter: await lakehouse.measure?.(database) };
   } catch (error) {

@@ -22,9 +22,10 @@ export interface LakehouseReach {
  * extensions are checked by the first engine of this process that loads them.
  */
 export async function openEngine(
-  { file = MEMORY_FILE, writesFile = file === MEMORY_FILE, folders = [], readFile, prepare }: LakehouseAccess,
+  access: LakehouseAccess,
   { extensions, needs, places, attach }: LakehouseReach,
 ): Promise<Database> {
+  const { file = MEMORY_FILE, writesFile = file === MEMORY_FILE, folders = [] } = access;
   const { folder } = extensions;
   const isChecked = await areChecked(folder, needs);
   return Database.open({
@@ -32,15 +33,16 @@ export async function openEngine(
     readOnly: !writesFile,
     folders,
     views: places,
+    onClosed: access.onClosed,
     extensions: { folder, areChecked: isChecked },
     attachMore: async (session) => {
-      await readFile?.(session);
+      await access.readFile?.(session);
       for (const name of needs) {
         if (isChecked) await session.run(writeLoad(name));
         else await loadChecking(session, { folder, name }, () => loadOrInstall(session, name, extensions));
       }
       await attach(session);
-      await prepare?.(session);
+      await access.prepare?.(session);
     },
   });
 }

@@ -12,7 +12,7 @@ import { readStoredComments } from './stored-comments.ts';
 export async function openToWrite(
   lakehouse: Lakehouse,
   folder: string,
-  more: Pick<LakehouseAccess, 'file' | 'readFile'> = {},
+  more: Pick<LakehouseAccess, 'file' | 'readFile' | 'signal'> = {},
 ): Promise<Database> {
   const database = await lakehouse.open({ mode: 'create', folders: [folder], ...more });
   if (database === undefined) throw new TypeError('a lakehouse was not made');
@@ -23,11 +23,12 @@ export async function openToWrite(
 export async function openToPublish(
   lakehouse: Lakehouse,
   folder: string,
-  file: string,
+  { file, signal }: { readonly file: string; readonly signal: AbortSignal | undefined },
 ): Promise<{ readonly database: Database; readonly comments: readonly RelationComments[] }> {
   let comments: readonly RelationComments[] = [];
   const database = await openToWrite(lakehouse, folder, {
     file,
+    signal,
     readFile: async (session) => {
       comments = await readStoredComments(session);
     },

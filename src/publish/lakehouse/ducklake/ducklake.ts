@@ -21,6 +21,7 @@ import type {
 } from '../lakehouse.ts';
 import { LAKE, nameInLake } from '../names.ts';
 import { waitForLock } from './catalog-lock.ts';
+import { CatalogTurn } from './catalog-turn.ts';
 import { describeDuckLakeFailure, isDuckLakeConflict } from './describe-ducklake-failure.ts';
 import { commentInDuckLake } from './ducklake-comments.ts';
 import { AUTHOR, inspectDuckLake } from './inspect-ducklake.ts';
@@ -46,15 +47,18 @@ export class DuckLake implements Lakehouse {
   readonly commitsTogether = true;
   readonly destination: DuckLakeDestination;
   readonly local?: LocalPlace;
-  readonly turn: string;
+  /** Undefined for a file as the catalog: there, others wait before they open it. */
+  readonly turn?: string;
   readonly isConflict = isDuckLakeConflict;
+  readonly #catalogTurn: CatalogTurn | undefined;
   readonly #longestWaitMs: number;
 
   constructor(destination: DuckLakeDestination, turns: Partial<Turns> = {}) {
     this.destination = destination;
     this.views = keepDuckLakeViews(destination);
     const { catalog } = destination;
-    this.turn = turns.turn ?? (catalog.kind === 'postgres' ? catalog.url.href : catalog.file);
+    if (catalog.kind === 'postgres') this.turn = turns.turn ?? catalog.url.href;
+    else this.#catalogTurn = new CatalogTurn(turns.turn ?? resolveLinks(catalog.file));
     this.#longestWaitMs = turns.longestWaitMs ?? LONGEST_WAIT_MS;
     const local = findLocal(destination);
     if (local !== undefined) this.local = local;
@@ -68,8 +72,15 @@ export class DuckLake implements Lakehouse {
     if (!isRemote(data)) assertWritable({ folder: data, what: 'the data of the DuckLake', instead });
   }
 
-  open(access: LakehouseAccess): Promise<Database | undefined> {
-    return openDuckLake(this.destination, access);
+  async open(access: LakehouseAccess): Promise<Database | undefined> {
+    const leave = await this.#catalogTurn?.enter(access.signal);
+    let database: Database | undefined;
+    try {
+      database = await openDuckLake(this.destination, { ...access, ...(leave && { onClosed: leave }) });
+      return database;
+    } finally {
+      if (database === undefined) leave?.();
+    }
   }
 
   async begin(session: SqlSession): Promise<void> {
@@ -138,9 +149,10 @@ export class DuckLake implements Lakehouse {
 }
 
 /** Undefined where nothing of the lake is on this machine: a server has locks of its own. */
-function findLocal({ catalog, data }: DuckLakeDestination): LocalPlace | undefined {
+function findLocal({ catalog, data, schema }: DuckLakeDestination): LocalPlace | undefined {
   const file = catalog.kind === 'sqlite' ? catalog.file : undefined;
   const folder = isRemote(data) ? file && dirname(file) : data;
   if (folder === undefined) return undefined;
-  return { target: resolveLinks(file ?? folder), folder, engineFolders: [] };
+  // Names of schemas are the same in any case.
+  return { target: resolveLinks(file ?? folder), part: schema.toLowerCase(), folder, engineFolders: [] };
 }
