@@ -216,14 +216,8 @@ export class LakehousePublisher implements ClosedPublisher {
     if (!mustForget && Math.abs(nowMs - maintainedAtMs) < MAINTAIN_EVERY_MS) return;
     const keepMs = mustForget ? 0 : this.#settings.retention.lakeMs;
     try {
-      await interruptOnAbort(database, signal, () =>
-        repeatInTurn(
-          lakehouse,
-          clock,
-          () => maintainTables(lakehouse, upkeep, database, { nowMs, keepMs }),
-          signal,
-        ),
-      );
+      const maintain = () => maintainTables(lakehouse, upkeep, database, { nowMs, keepMs });
+      await interruptOnAbort(database, signal, () => repeatInTurn(lakehouse, clock, maintain, signal));
       rmSync(this.#promiseTo('forget'), { force: true });
     } catch (thrown) {
       // Values that must go are not gone yet: the next run has to try again.
