@@ -39,7 +39,7 @@ const joinable = new Map<string, HeldFile>();
  *
  * @throws LockedError (75)
  */
-export async function lockDestinations(destinations: readonly (string | LockedPlace)[]): Promise<StateLock> {
+export async function lockDestinations(destinations: readonly LockedPlace[]): Promise<StateLock> {
   const held: (readonly [HeldFile, part: string | undefined])[] = [];
   const lock: StateLock = {
     release() {
@@ -48,8 +48,7 @@ export async function lockDestinations(destinations: readonly (string | LockedPl
     },
   };
   const sqlite = await import('node:sqlite');
-  for (const place of destinations) {
-    const { target: destination, part }: LockedPlace = typeof place === 'string' ? { target: place } : place;
+  for (const { target: destination, part } of destinations) {
     try {
       held.push([hold(sqlite, destinationLockFile(destination), part), part]);
     } catch (error) {

@@ -93,7 +93,7 @@ async function takeLock(
   const startedMs = clock.monotonic();
   for (;;) {
     try {
-      return await lockDestinations([target]);
+      return await lockDestinations([{ target }]);
     } catch (error) {
       if (!(error instanceof LockedError)) throw error;
       if (clock.monotonic() - startedMs < waitMs) await clock.sleep(LOOK_MS, signal);

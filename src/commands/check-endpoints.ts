@@ -3,7 +3,7 @@ import type { Page } from '../model/page.ts';
 import type { CheckItem } from '../model/reports.ts';
 import type { Settings } from '../model/settings.ts';
 import { mayBeUnavailable, nameOf, sliceStream, type Stream } from '../model/stream.ts';
-import { readKnown } from './plan/known-sizes.ts';
+import { type Known, readKnown } from './plan/known-sizes.ts';
 import { requestPage } from '../read/request-page.ts';
 import { type Asking, sampleDocument } from '../read/sample-document.ts';
 import { findUnseenNames, refuseAbsentNames, refuseUnseenKey, type Sample } from '../storage/unseen-names.ts';
@@ -23,6 +23,7 @@ export async function checkEndpoints(
   const { settings, source } = asking;
   const outcomes: Outcome[] = [];
   let stopped = refused;
+  let known: Known | undefined;
   // The first slice stands for all slices of a stream: one request per stream.
   for (const stream of settings.streams.flatMap((whole) => sliceStream(whole).slice(0, 1))) {
     if (stopped !== undefined) {
@@ -44,7 +45,9 @@ export async function checkEndpoints(
       return checked.item;
     });
     if (outcome.error?.code === 'stream_not_found' && !stream.named) {
-      outcomes.push(await judgeMissing(settings, stream, outcome));
+      // A state that cannot be read is reported by itself.
+      known ??= await readKnown(settings).catch(() => undefined);
+      outcomes.push(judgeMissing(known, stream, outcome));
       continue;
     }
     // A rejected key is not the fault of the first endpoint.
@@ -65,9 +68,7 @@ export async function checkEndpoints(
 }
 
 /** A built-in stream may be missing, unless it was there before: then a sync fails. */
-async function judgeMissing(settings: Settings, stream: Stream, outcome: Outcome): Promise<Outcome> {
-  // A state that cannot be read is reported by itself.
-  const known = await readKnown(settings).catch(() => undefined);
+function judgeMissing(known: Known | undefined, stream: Stream, outcome: Outcome): Outcome {
   const isGone = !mayBeUnavailable(stream, known?.checkpoints.get(nameOf(stream)));
   if (isGone) return { ...outcome, isGone };
   const detail = `the API has no ${stream.path} (404); set its path, or enabled: false`;

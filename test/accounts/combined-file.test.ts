@@ -260,7 +260,7 @@ describe('publishCombined', () => {
   it('waits for another process that writes the file, and then says who has to wait', async () => {
     const { accounts, file, publish } = await makeWorld();
     mkdirSync(dirname(file));
-    const lock = await lockDestinations([file]);
+    const lock = await lockDestinations([{ target: file }]);
     const refused = publishCombined({ file, accounts, waitMs: 150 });
     await expect(refused).rejects.toMatchObject({ code: 'state_locked', exitCode: 75 });
     const waiting = publish();

@@ -29,7 +29,7 @@ describe('lines for a program that has closed its end', () => {
   it('fail from the next one on', async () => {
     const lines = createPipe();
     await lines.write('one\n');
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setImmediate(resolve));
     await expect(lines.write('two\n')).rejects.toThrow(gone);
     await expect(lines.writeJson({})).rejects.toMatchObject({ code: 'storage_failed', exitCode: 6 });
   });
@@ -42,8 +42,9 @@ describe('lines for a program that has closed its end', () => {
 
   it('end the process with 6 and a sentence, and what people read ends quietly', () => {
     const pipe = (...args: readonly string[]) => {
-      const script = '"$@" | true; echo "${PIPESTATUS[0]}"';
-      const command = ['-c', `exec 2>&1; ${script}`, 'bash', process.execPath, '--no-warnings', cliEntry];
+      // The reader has ended before the first line is written.
+      const script = 'exec 2>&1 3> >(:); wait $!; "$@" >&3; echo "$?"';
+      const command = ['-c', script, 'bash', process.execPath, '--no-warnings', cliEntry];
       return execFileSync('bash', [...command, ...args], { encoding: 'utf8' });
     };
     const failed = pipe('airbyte', 'spec');

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { describeSingerSchema } from '../../src/clients/singer-catalog.ts';
 import { listClientStreams, withChanges } from '../../src/commands/clients/read-changes.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
-import { createChanging, keyed, receive } from '../support/client-flow.ts';
+import { createChanging, keyed, receive, rekeyed } from '../support/client-flow.ts';
 import { createItemsFlow, DAY_MS, makeItems } from '../support/sync-harness.ts';
 
 describe('changes for a client', () => {
@@ -150,7 +150,6 @@ describe('changes for a client', () => {
     const { flow, syncAll } = createChanging();
     await syncAll();
     const first = await receive(flow);
-    const rekeyed = { streams: { items: { path: 'items', paginated: true, ...keyed, key: ['date', 'id'] } } };
     flow.clock.stepWall(DAY_MS);
     await flow.sync({ fullRefresh: true, config: rekeyed });
     const second = await receive(flow, first.position, { config: rekeyed });

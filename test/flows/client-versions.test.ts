@@ -2,7 +2,7 @@ import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChangePosition } from '../../src/model/client-stream.ts';
-import { createChanging, keyed, receive } from '../support/client-flow.ts';
+import { createChanging, receive, rekeyed } from '../support/client-flow.ts';
 import { createItemsFlow, DAY_MS, type Flow } from '../support/sync-harness.ts';
 
 /** Reads with a clock that is 40 days ahead, which is right again afterwards. */
@@ -63,7 +63,6 @@ describe('versions of rows for clients, after a clock was ahead', () => {
     const { flow, syncAll } = createChanging();
     await syncAll();
     const first = await receiveAhead(flow);
-    const rekeyed = { streams: { items: { path: 'items', paginated: true, ...keyed, key: ['date', 'id'] } } };
     flow.clock.stepWall(DAY_MS);
     await flow.sync({ fullRefresh: true, config: rekeyed });
     const second = await receive(flow, undefined, { config: rekeyed });

@@ -317,6 +317,8 @@ describe('a project with a lake alone', () => {
     await expect(write).rejects.toMatchObject({ code: 'query_failed' });
     const outside = queryPublished(catalog, `SELECT * FROM read_text('/etc/hostname')`);
     await expect(outside).rejects.toMatchObject({ code: 'query_failed' });
+    const nowhere = queryPublished(catalog, `FROM read_parquet('${join(lake, 'nope', '*.parquet')}')`);
+    await expect(nowhere).rejects.toMatchObject({ code: 'query_failed', exitCode: 2 });
     expect(existsSync(join(lake, 'x.parquet'))).toBe(false);
     const verified = await verifyState(flow.settings(), { clock: flow.clock });
     expect(verified.items.filter(({ status }) => status !== 'ok')).toEqual([]);

@@ -15,7 +15,7 @@ describeStateLock('the lock of a state folder', () => {
 describeStateLock('the lock of destinations', () => {
   const folder = makeTempFolder();
   const targets = [join(folder, 'new', 'w.duckdb'), join(folder, 'lake')];
-  return { take: () => lockDestinations(targets) };
+  return { take: () => lockDestinations(targets.map((target) => ({ target }))) };
 });
 
 // Shows that the interface can be kept by what is not on this machine.

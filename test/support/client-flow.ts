@@ -43,6 +43,11 @@ export async function receive(
 /** A stream whose deletes are told. */
 export const keyed = { key: ['id'], deletes: 'hard', maxDeleteRatio: 1 } as const;
 
+/** The same stream under a key of more columns. */
+export const rekeyed = {
+  streams: { items: { path: 'items', paginated: true, ...keyed, key: ['date', 'id'] } },
+} as const;
+
 /** A flow whose records a test may change. */
 export function createChanging(stream: NonNullable<FlowConfig['streams']>[string] = keyed, count = 100) {
   const flow = createItemsFlow(makeItems(count), { stream });

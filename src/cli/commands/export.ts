@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs';
+import { mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { TableExport } from '../../model/reports.ts';
 import { formatCountOf } from '../../text/format-count.ts';
@@ -79,9 +79,13 @@ function makeFolder(folder: string): boolean {
   return true;
 }
 
-/** An export that failed may have left files that explain it. */
+/** An export that failed may have left files that explain it: then the folder cannot be removed, and stays. */
 function removeIfEmpty(folder: string): void {
-  if (readdirSync(folder).length === 0) rmdirSync(folder);
+  try {
+    rmdirSync(folder);
+  } catch {
+    // What the export failed of is what counts.
+  }
 }
 
 function summarize({ place, tables }: TableExport): string {
