@@ -8,7 +8,7 @@ import { isRecordObject } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
-import { INCOMING } from '../warehouse/project-stage.ts';
+import { INCOMING } from '../warehouse/incoming.ts';
 import { ALIKE, RELEASED } from '../warehouse/quarantine.ts';
 import { copyRejected, type RejectedRecords, RejectedWriter } from '../warehouse/rejected-records.ts';
 import { readStagedRecords, type StagedRecord } from '../stage/staged-records.ts';

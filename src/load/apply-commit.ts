@@ -6,7 +6,7 @@ import type { PreparedLoad } from '../run/scan.ts';
 import { evolveTable } from '../warehouse/evolve-table.ts';
 import { countLiveRows } from '../warehouse/live-rows.ts';
 import { applyMerge, type MergeCounts, type MergePlan } from '../warehouse/merge-rows.ts';
-import { INCOMING } from '../warehouse/project-stage.ts';
+import { INCOMING } from '../warehouse/incoming.ts';
 import { quarantineRejected, releaseAccepted } from '../warehouse/quarantine.ts';
 import type { Commit } from './begin-commit.ts';
 import { learnElements } from './learn-elements.ts';

@@ -8,7 +8,7 @@ import { findColumnsWithNulls, findNulls } from '../warehouse/column-facts.ts';
 import { writeComments } from '../warehouse/comments.ts';
 import type { Database } from '../warehouse/database.ts';
 import { historyOf, isHistory, readColumns } from '../warehouse/evolve-table.ts';
-import { INCOMING } from '../warehouse/project-stage.ts';
+import { INCOMING } from '../warehouse/incoming.ts';
 import { storedNames } from './key-columns.ts';
 
 const NEVER_NULL: ReadonlySet<string> = new Set(['_run_id', '_synced_at']);

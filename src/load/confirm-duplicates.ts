@@ -3,7 +3,7 @@ import { describeSharedKeys } from '../model/run-report.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
-import { INCOMING } from '../warehouse/project-stage.ts';
+import { deleteIncoming, INCOMING } from '../warehouse/incoming.ts';
 import { readStagedRecords } from '../stage/staged-records.ts';
 import { hashOf } from '../json/fingerprint.ts';
 import type { FetchedScan, PreparedKey, PreparedLoad } from '../run/scan.ts';
@@ -67,11 +67,11 @@ async function findTwinPositions(
   return rows.flatMap((row) => [Number(row['first']), Number(row['last'])]);
 }
 
-/** Keeps one of rows that are equal in all columns: in an incremental scan, shifted pages repeat rows. */
+/** Keeps the last of the rows that are equal in these columns. */
 export async function dropEqualRows(database: Database, columns: readonly string[]): Promise<void> {
   if (columns.length === 0) return;
-  await database.run(`DELETE FROM ${INCOMING} WHERE _sluice_position NOT IN
-    (SELECT max(_sluice_position) FROM ${INCOMING} GROUP BY ${columns.map(quoteIdentifier).join(', ')})`);
+  const last = `SELECT max(_sluice_position) FROM ${INCOMING} GROUP BY ${columns.map(quoteIdentifier).join(', ')}`;
+  await deleteIncoming(database, `_sluice_position NOT IN (${last})`);
 }
 
 /**

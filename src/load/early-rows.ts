@@ -1,11 +1,21 @@
 import { type LearnedColumn, sliceIdOf } from '../model/stream.ts';
 import type { FieldTree } from '../schema/observe-fields.ts';
 import { EarlyIncoming } from '../warehouse/early-incoming.ts';
+import type { IncomingPlace } from '../warehouse/incoming.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
 import { readQuarantineFilter } from '../warehouse/quarantine.ts';
+import type { LinePlace } from '../stage/line-places.ts';
 import type { Loading } from '../run/run-context.ts';
 import { acceptsAll, type ContractQuestion } from './check-contract.ts';
 import { planColumns } from './plan-columns.ts';
+
+/** A scan whose rows are read while it is running. */
+export interface EarlyScan {
+  readonly recordsFile: string;
+  /** The fields of its records; it grows with them. */
+  readonly tree: FieldTree;
+  readonly place: IncomingPlace;
+}
 
 /** Reads a scan's rows into the table `incoming` during the scan. Work that fails here is repeated later. */
 export class EarlyRows {
@@ -15,19 +25,15 @@ export class EarlyRows {
   readonly #tree: FieldTree;
   #isOver = false;
 
-  constructor(
-    context: Loading,
-    question: ContractQuestion,
-    scan: { readonly recordsFile: string; readonly tree: FieldTree },
-  ) {
+  constructor(context: Loading, question: ContractQuestion, { recordsFile, tree, place }: EarlyScan) {
     this.#context = context;
-    this.#tree = scan.tree;
-    this.#incoming = new EarlyIncoming(context.database, scan.recordsFile);
+    this.#tree = tree;
+    this.#incoming = new EarlyIncoming(context.database, recordsFile, place);
     this.#question = settleQuestion(context, question);
   }
 
-  /** Reads complete lines up to a byte of the records file. */
-  async readTo(endByte: number): Promise<void> {
+  /** Reads on up to the end of a line of the records file. */
+  async readTo(end: LinePlace): Promise<void> {
     if (this.#isOver) return;
     try {
       const question = await this.#question;
@@ -36,7 +42,7 @@ export class EarlyRows {
       const held = { tree: this.#tree, forced: [] };
       const { columns } = await planColumns(database, question, held);
       if (this.#incoming.endByte === 0) await database.beginReading();
-      if (!(await this.#incoming.readTo(endByte, this.#tree, columns))) this.#giveUp();
+      if (!(await this.#incoming.readTo(end, this.#tree, columns))) this.#giveUp();
     } catch {
       // A disk or engine error recurs when the rows are needed, and is reported then.
       this.#giveUp();

@@ -2,18 +2,23 @@ import type { EarlyPack } from '../archive/early-pack.ts';
 import type { FieldTree } from '../schema/observe-fields.ts';
 import type { StagedPageEntry } from '../stage/stage-store.ts';
 import type { EarlyIncoming } from '../warehouse/early-incoming.ts';
+import { dropFirst } from '../warehouse/incoming.ts';
+import { LinePlaces } from '../stage/line-places.ts';
 import type { StageFollower } from '../stage/scan-stage.ts';
 import { beginEarlyPack, toPackedPages } from './archive-scan.ts';
 import type { Loading } from '../run/run-context.ts';
 import { EarlyRows } from './early-rows.ts';
+import { chooseIncomingPlace, LONG_BYTES } from './incoming-place.ts';
 import type { ContractQuestion } from './check-contract.ts';
 
-/** Smaller scans are loaded quickly after they end, bytes. */
-const LONG_BYTES = 16 * 2 ** 20;
 /** Size of a part: each part has a setup cost equal to reading a few MB. */
 const PART_BYTES = 64 * 2 ** 20;
+/** Rows that the engine compresses together. In the file, a part that ends within such a group is written again. */
+const GROUP_ROWS = 122_880;
+/** If a group is larger, parts are not made to end with one, bytes. */
+const MOST_GROUP_BYTES = 256 * 2 ** 20;
 
-/** Fetches and prepares a scan with early work in parallel, and discards unused results. */
+/** Reads and commits a scan with early work in parallel, and discards unused results. */
 export async function withEarlyWork<T>(
   context: Loading,
   question: ContractQuestion,
@@ -37,6 +42,8 @@ export class EarlyWork implements StageFollower {
   readonly #question: ContractQuestion;
   #recordsFile: string | undefined;
   #tree: FieldTree | undefined;
+  /** Where parts of a scan end whose rows go into the file. */
+  #groups: LinePlaces | undefined;
   #rows: EarlyRows | undefined;
   #pack: EarlyPack | undefined;
   /** Staged pages while the scan may still turn out to be short. */
@@ -53,6 +60,9 @@ export class EarlyWork implements StageFollower {
 
   async begin(recordsFile: string, tree: FieldTree): Promise<void> {
     await this.end();
+    const { database } = this.#context;
+    const place = await chooseIncomingPlace(database, this.#question.stream, Infinity);
+    this.#groups = place === 'file' ? new LinePlaces(GROUP_ROWS) : undefined;
     this.#recordsFile = recordsFile;
     this.#tree = tree;
   }
@@ -63,13 +73,17 @@ export class EarlyWork implements StageFollower {
     this.#endByte = pages.at(-1)?.endByte ?? startByte;
     if (this.#pack !== undefined) this.#pack.take(toPackedPages(pages, startByte));
     else if (this.#rows === undefined) this.#held.push(...pages);
-    if (this.#aside !== undefined || !this.#isPartWhole()) return;
+    this.#groups?.add(pages);
+    if (this.#readByte === 0 && this.#endByte > MOST_GROUP_BYTES && this.#groups?.hasNext === false)
+      this.#groups = undefined;
+    if (this.#aside !== undefined || this.#endByte < LONG_BYTES) return;
     if (this.#rows === undefined) this.#start(this.#recordsFile, this.#tree);
-    this.#reading ??= this.#readOn();
+    if (this.#isPartWhole()) this.#reading ??= this.#readOn();
   }
 
   #start(recordsFile: string, tree: FieldTree): void {
-    this.#rows = new EarlyRows(this.#context, this.#question, { recordsFile, tree });
+    const place = this.#groups === undefined ? 'temporary' : 'file';
+    this.#rows = new EarlyRows(this.#context, this.#question, { recordsFile, tree, place });
     const { stream, checkpoint } = this.#question;
     this.#pack = beginEarlyPack(this.#context, stream, checkpoint, recordsFile);
     this.#pack?.take(toPackedPages(this.#held));
@@ -77,14 +91,15 @@ export class EarlyWork implements StageFollower {
   }
 
   #isPartWhole(): boolean {
-    return this.#endByte - this.#readByte >= (this.#readByte === 0 ? LONG_BYTES : PART_BYTES);
+    if (this.#groups !== undefined) return this.#groups.hasNext;
+    return this.#readByte === 0 || this.#endByte - this.#readByte >= PART_BYTES;
   }
 
   async #readOn(): Promise<void> {
     while (this.#isPartWhole()) {
-      const endByte = this.#endByte;
-      await this.#rows?.readTo(endByte);
-      this.#readByte = endByte;
+      const end = this.#groups?.take() ?? { byte: this.#endByte, lines: 0 };
+      await this.#rows?.readTo(end);
+      this.#readByte = end.byte;
     }
     this.#reading = undefined;
   }
@@ -121,6 +136,7 @@ export class EarlyWork implements StageFollower {
     await this.#aside?.catch(() => undefined);
     await this.#reading;
     await this.#rows?.drop();
+    await dropFirst(this.#context.database).catch(() => undefined);
     await this.#pack?.abandon();
     this.#rows = undefined;
     this.#pack = undefined;

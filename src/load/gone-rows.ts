@@ -3,7 +3,7 @@ import { subtractDays } from '../model/dates.ts';
 import type { Checkpoint, Stream } from '../model/stream.ts';
 import { tableName } from '../warehouse/evolve-table.ts';
 import { type CursorWindow, dayOf, isInWindow, readScope } from '../warehouse/live-rows.ts';
-import { INCOMING } from '../warehouse/project-stage.ts';
+import { INCOMING } from '../warehouse/incoming.ts';
 import type { Database } from '../warehouse/database.ts';
 import { countVersions, type VersionedRows } from '../warehouse/record-versions.ts';
 import type { Loading } from '../run/run-context.ts';

@@ -7,7 +7,7 @@ import { tableExists, tableName } from '../warehouse/evolve-table.ts';
 import { countDuplicates } from '../warehouse/find-key.ts';
 import { doOlderRowsRepeat, findSingleKey } from '../warehouse/find-single-key.ts';
 import { isInWindow, readScope } from '../warehouse/live-rows.ts';
-import { INCOMING } from '../warehouse/project-stage.ts';
+import { INCOMING } from '../warehouse/incoming.ts';
 import { matchColumns } from '../warehouse/row-equality.ts';
 import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';

@@ -6,7 +6,7 @@ import { pathKey } from '../schema/name-columns.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
-import { INCOMING } from '../warehouse/project-stage.ts';
+import { INCOMING } from '../warehouse/incoming.ts';
 
 /**
  * Reports columns that get a companion with this scan: readers of the column alone miss values from now on. Reported

@@ -5,7 +5,7 @@ import type { FieldTree } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
-import { INCOMING } from '../warehouse/project-stage.ts';
+import { INCOMING } from '../warehouse/incoming.ts';
 import { listSliceValues } from '../schema/mask-records.ts';
 
 /** What the records of a slice show about one of its parameters, by a field with the parameter's name. */

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { type Checkpoint, sliceIdOf } from '../model/stream.ts';
 import {
   type CandidateColumn,
@@ -10,7 +11,8 @@ import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
 import { countMissingKeys } from '../warehouse/find-key.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
-import { INCOMING, projectStage } from '../warehouse/project-stage.ts';
+import { INCOMING } from '../warehouse/incoming.ts';
+import { projectStage } from '../warehouse/project-stage.ts';
 import { readQuarantineFilter } from '../warehouse/quarantine.ts';
 import { findSuspects } from './confirm-duplicates.ts';
 import { rejectAlikeKeys } from './alike-keys.ts';
@@ -24,6 +26,7 @@ import {
 } from './judge-findings.ts';
 import { findCompanion, resolveField, storedNames, withCompanions } from './key-columns.ts';
 import { isKeyFormatChanged } from './key-doubt.ts';
+import { chooseIncomingPlace } from './incoming-place.ts';
 import { locateRecords } from './locate-records.ts';
 import { findAbsentFields, findUnmatchedRules, isWholeScan, refuseUnmatchedMasks } from './missed-fields.ts';
 import { describeMisfits } from './misfit-types.ts';
@@ -59,6 +62,7 @@ export async function prepareLoad(
     quarantined: await readQuarantineFilter(database, { stream: stream.name, slice: sliceIdOf(stream) }),
     tree: held.tree,
     constants: held.constants,
+    place: await chooseIncomingPlace(database, stream, (await stat(scan.recordsFile)).size),
     early: await early?.takeRows(),
     signal,
   });

@@ -4,8 +4,7 @@ import { KEY_PROOF_DAYS, type Stream } from '../model/stream.ts';
 import { type CandidateColumn, proposeKeys } from '../schema/key-candidates.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { countDuplicates, countMissingKeys, findKey, isKeyMissing } from '../warehouse/find-key.ts';
-import { quoteIdentifier } from '../warehouse/identifiers.ts';
-import { INCOMING } from '../warehouse/project-stage.ts';
+import { INCOMING } from '../warehouse/incoming.ts';
 import { dropEqualRows, findDuplicatePositions } from './confirm-duplicates.ts';
 import { findColumn, groupByField, resolveField, storedNames, withCompanions } from './key-columns.ts';
 import { findKeyWithoutDate, shedDate } from './key-without-date.ts';
@@ -179,9 +178,7 @@ async function keepLastOfKey(
 ): Promise<Pick<PreparedKey, 'duplicates' | 'duplicatePositions'>> {
   if (duplicates === 0) return { duplicates, duplicatePositions: [] };
   const duplicatePositions = await findDuplicatePositions(database, key);
-  const partition = key.map(quoteIdentifier).join(', ');
-  await database.run(`DELETE FROM ${INCOMING} WHERE _sluice_position NOT IN
-    (SELECT max(_sluice_position) FROM ${INCOMING} GROUP BY ${partition})`);
+  await dropEqualRows(database, key);
   return { duplicates, duplicatePositions };
 }
 

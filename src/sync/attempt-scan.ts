@@ -38,13 +38,13 @@ export async function attemptScan(
   const { stream, checkpoint, learned } = turn;
   const question = { stream, hashKey: context.settings.hashKey, checkpoint, learned };
   try {
-    const read = await withEarlyWork(context, question, (early) =>
-      readAndPrepare(context, turn, attempt.rescans, early),
-    );
-    if ('instead' in read) return read;
-    const step = await commit(context, turn, read.done, { started, saveRun });
-    if ('done' in step) await discardStage(turn.stage);
-    return step;
+    return await withEarlyWork(context, question, async (early) => {
+      const read = await readAndPrepare(context, turn, attempt.rescans, early);
+      if ('instead' in read) return read;
+      const step = await commit(context, turn, read.done, { started, saveRun });
+      if ('done' in step) await discardStage(turn.stage);
+      return step;
+    });
   } catch (thrown) {
     const instead = refuteByError(attempt, context.options, thrown);
     if (instead === undefined) throw thrown;

@@ -11,6 +11,7 @@ import type { RunObserver } from '../model/run-observer.ts';
 import type { RunReport, StreamReport } from '../model/run-report.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import { nameOf, nameScan, sliceIdOf, sliceStream, type Stream } from '../model/stream.ts';
+import { dropFirst } from '../warehouse/incoming.ts';
 import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
 import { dropRawStages } from '../storage/drop-raw-stages.ts';
 import { refuseSecretId } from '../storage/hide-secrets.ts';
@@ -212,6 +213,8 @@ class SyncRun {
     let error = runError ?? stopped() ?? judged;
     let published: RunReport['published'];
     try {
+      // A stop may have kept the rows of a scan in the file.
+      await dropFirst(this.#context.database);
       if (this.#committed.size > 0) await this.#saveEnd(error);
       // A run that leaves readers without what it committed is not complete.
       error ??= stopped();

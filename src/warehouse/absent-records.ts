@@ -2,7 +2,7 @@ import { joinPointer } from '../json/pointer.ts';
 import type { ForcedType } from '../model/schema.ts';
 import type { Database } from './database.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
-import { INCOMING } from './project-stage.ts';
+import { INCOMING } from './incoming.ts';
 import type { QuarantineScope } from './quarantine.ts';
 import { castText } from './retype-column.ts';
 

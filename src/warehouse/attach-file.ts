@@ -1,5 +1,6 @@
 import type { SqlSession } from '../model/sql.ts';
 import { type DatabaseOptions, describeAttach } from './database-options.ts';
+import { dropLeftFirst } from './first-table.ts';
 import { quoteLiteral } from './identifiers.ts';
 
 /** Attaches the file of an engine that was just created, and closes the engine to everything else. */
@@ -11,6 +12,7 @@ export async function attachFile(
   const { file, readOnly = false, folders, views = [], extensions, attachMore } = options;
   await session.run(`ATTACH ${quoteLiteral(file)} AS ${alias} ${describeAttach(options)}`);
   await session.run(`USE ${alias}`);
+  if (!readOnly) await dropLeftFirst(session);
   await attachMore?.(session);
   await session.run(`SET TimeZone = 'UTC'`);
   const reach = [...folders, ...views];

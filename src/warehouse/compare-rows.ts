@@ -5,7 +5,7 @@ import { readColumns, tableName, toEngineType } from './evolve-table.ts';
 import { measureKeyedChance, measureKeylessChance } from './equal-by-chance.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { readScope } from './live-rows.ts';
-import { INCOMING } from './project-stage.ts';
+import { INCOMING } from './incoming.ts';
 
 /** How incoming rows are compared with those of a table. */
 export interface CompareRequest {

@@ -1,5 +1,8 @@
 import type { SqlSession } from '../model/sql.ts';
 
+/** Alias of the attached file in all our statements. */
+export const ATTACHED = 'work';
+
 /** In place of a file: a database in memory, gone once it is released. */
 export const MEMORY_FILE = ':memory:';
 

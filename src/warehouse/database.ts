@@ -5,16 +5,13 @@ import type { QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
 import { createCounted } from './create-instance.ts';
 import { attachFile } from './attach-file.ts';
-import type { DatabaseOptions } from './database-options.ts';
+import { ATTACHED, type DatabaseOptions } from './database-options.ts';
 import { isFatal, isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
 import { EngineMemory, type EngineShare } from './engine-memory.ts';
 import { FileShape } from './file-shape.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { streamColumns } from './stream-columns.ts';
 import { createUtcConverter, nameType, toQueryCell } from './query-cells.ts';
-
-/** Alias of the attached file in all our statements. */
-export const ATTACHED = 'work';
 
 // `StatementType.SELECT`: importing it would load the engine with this module.
 const SELECT_STATEMENT = 1;

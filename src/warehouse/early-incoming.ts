@@ -1,12 +1,15 @@
-import { open, rm } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { FieldTree } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
-import type { Database } from './database.ts';
+import type { LinePlace } from '../stage/line-places.ts';
 import { LEAST_LINE_LIMIT } from '../stage/line-writer.ts';
-import { type EarlyPart, INCOMING } from './project-stage.ts';
+import type { Database } from './database.ts';
+import { appendIncoming, createIncoming, dropIncoming, type IncomingPlace } from './incoming.ts';
+import type { EarlyPart } from './project-stage.ts';
 import { selectStage } from './read-stage.ts';
 
 const COPY_BYTES = 2 ** 20;
+const LINE_BREAK = 0x0a;
 
 /**
  * The table of a scan's rows, filled in parts while the scan is still running. The columns are only known at its end,
@@ -15,41 +18,42 @@ const COPY_BYTES = 2 ** 20;
 export class EarlyIncoming implements EarlyPart {
   readonly #database: Database;
   readonly #recordsFile: string;
+  readonly #place: IncomingPlace;
   /** The statement that reads the parts; undefined before the first. */
   #select: string | undefined;
   #endByte = 0;
 
-  constructor(database: Database, recordsFile: string) {
+  constructor(database: Database, recordsFile: string, place: IncomingPlace = 'temporary') {
     this.#database = database;
     this.#recordsFile = recordsFile;
+    this.#place = place;
   }
 
   get endByte(): number {
     return this.#endByte;
   }
 
-  /** Continues reading up to a byte at which a line ends; false if the engine cannot read the lines directly. */
-  async readTo(endByte: number, tree: FieldTree, columns: readonly ColumnPlan[]): Promise<boolean> {
+  /** Continues reading up to the end of a line; false if the engine cannot read the lines directly. */
+  async readTo(end: LinePlace, tree: FieldTree, columns: readonly ColumnPlan[]): Promise<boolean> {
     const select = this.#selectPart(tree, columns);
     if (select === undefined) return false;
     const isSame = select === this.#select;
-    const start = isSame ? this.#endByte : 0;
     if (!isSame) await this.drop();
-    return this.#read(select, start, endByte);
+    return this.#read(select, columns, end);
   }
 
   /** Reads the rest of a complete scan's file; false if its columns differ from those used so far. */
   async complete(size: number, tree: FieldTree, columns: readonly ColumnPlan[]): Promise<boolean> {
     const select = this.#selectPart(tree, columns);
     if (select === undefined || select !== this.#select) return false;
-    return this.#endByte === size || this.#read(select, this.#endByte, size);
+    return this.#endByte === size || this.#read(select, columns, { byte: size, lines: 0 });
   }
 
   /** Discards what was read. */
   async drop(): Promise<void> {
     this.#select = undefined;
     this.#endByte = 0;
-    await this.#database.run(`DROP TABLE IF EXISTS ${INCOMING}`);
+    await dropIncoming(this.#database);
   }
 
   get #partFile(): string {
@@ -61,41 +65,63 @@ export class EarlyIncoming implements EarlyPart {
   }
 
   /** False if the part cannot be copied: the disk may be full, and reading the whole file needs no copy. */
-  async #read(select: string, start: number, end: number): Promise<boolean> {
+  async #read(select: string, columns: readonly ColumnPlan[], end: LinePlace): Promise<boolean> {
+    let endByte: number | undefined;
     try {
-      const isCopied = await copyPart(this.#recordsFile, this.#partFile, start, end).then(
-        () => true,
-        () => false,
-      );
-      if (!isCopied) return false;
-      const into = start === 0 ? 'CREATE TEMP TABLE "~incoming" AS' : `INSERT INTO ${INCOMING} BY NAME`;
-      await this.#database.run(`${into} ${select}`);
+      endByte = await copyPart(this.#recordsFile, this.#partFile, this.#endByte, end).catch(() => undefined);
+      if (endByte === undefined) return false;
+      if (this.#select === undefined) await createIncoming(this.#database, select, columns, this.#place);
+      else await appendIncoming(this.#database, select);
     } finally {
       await rm(this.#partFile, { force: true }).catch(() => undefined);
     }
     this.#select = select;
-    this.#endByte = end;
+    this.#endByte = endByte;
     return true;
   }
 }
 
-// The engine can only read whole files.
-async function copyPart(from: string, to: string, start: number, end: number): Promise<void> {
+/** Copies lines, as the engine can only read whole files. Returns the byte at which the last one ends. */
+async function copyPart(from: string, to: string, startByte: number, end: LinePlace): Promise<number> {
   const source = await open(from, 'r');
   try {
     const target = await open(to, 'w', 0o600);
     try {
-      const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, end - start));
-      for (let at = start; at < end;) {
-        const { bytesRead } = await source.read(buffer, 0, Math.min(buffer.length, end - at), at);
-        if (bytesRead === 0) throw new Error(`the staged records end at byte ${at} of ${end}`);
-        await target.appendFile(buffer.subarray(0, bytesRead));
-        at += bytesRead;
+      const endByte = end.lines === 0 ? end.byte : await findEnd(source, end);
+      const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, endByte - startByte));
+      for (let at = startByte; at < endByte;) {
+        const read = await readSome(source, buffer, at, endByte);
+        await target.appendFile(read);
+        at += read.length;
       }
+      return endByte;
     } finally {
       await target.close();
     }
   } finally {
     await source.close();
   }
+}
+
+/** The byte at which a line ends. */
+async function findEnd(source: FileHandle, { byte, lines }: LinePlace): Promise<number> {
+  const buffer = Buffer.allocUnsafe(COPY_BYTES);
+  let left = lines;
+  for (let at = byte; ;) {
+    const read = await readSome(source, buffer, at, Infinity);
+    for (let from = 0; ;) {
+      const found = read.indexOf(LINE_BREAK, from);
+      if (found === -1) break;
+      left -= 1;
+      from = found + 1;
+      if (left === 0) return at + from;
+    }
+    at += read.length;
+  }
+}
+
+async function readSome(source: FileHandle, buffer: Buffer, at: number, endByte: number): Promise<Buffer> {
+  const { bytesRead } = await source.read(buffer, 0, Math.min(buffer.length, endByte - at), at);
+  if (bytesRead === 0) throw new Error(`the staged records end at byte ${at}`);
+  return buffer.subarray(0, bytesRead);
 }

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import { quoteIdentifier } from './identifiers.ts';
-import { INCOMING } from './project-stage.ts';
+import { INCOMING } from './incoming.ts';
 
 const SAMPLE_ROWS = 20_000;
 // Each statement counts this many sets, so that a wide search takes few passes over a sample.

@@ -4,7 +4,7 @@ import { tableName } from './evolve-table.ts';
 import { findKey } from './find-key.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { dayOf, readScope } from './live-rows.ts';
-import { INCOMING } from './project-stage.ts';
+import { INCOMING } from './incoming.ts';
 
 /** The first of some columns that is unique over incoming rows of enough days to prove it, or undefined. */
 export async function findSingleKey(

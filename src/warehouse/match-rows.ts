@@ -3,7 +3,7 @@ import { tableName } from './evolve-table.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import type { VersionedTable } from './keep-history.ts';
 import type { RowScope } from './live-rows.ts';
-import { INCOMING } from './project-stage.ts';
+import { INCOMING } from './incoming.ts';
 import { matchColumns } from './row-equality.ts';
 
 /**

@@ -6,7 +6,7 @@ import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { catchUpHistory, closeVersions, type VersionedTable } from './keep-history.ts';
 import { type CursorWindow, isInWindow, readScope, type RowScope } from './live-rows.ts';
 import { FRESH, MATCHES, matchAsWhole, matchByKey, matchNothing, SPARES } from './match-rows.ts';
-import { INCOMING } from './project-stage.ts';
+import { becomeTable, deleteIncoming, INCOMING } from './incoming.ts';
 
 /**
  * What happens to rows of the table that were not read: they stay, or are deleted, in the whole table or in a
@@ -135,7 +135,7 @@ function toVersioned({ table, columns }: MergeRequest, { live, isSliced }: RowSc
 
 // Without a key only whole days can be replaced: a row and its own older version look alike.
 async function dropIncomingBefore(database: Database, window: CursorWindow): Promise<void> {
-  await database.run(`DELETE FROM ${INCOMING} s WHERE NOT (${isInWindow('s', window)})`);
+  await deleteIncoming(database, `NOT (${isInWindow('s', window)})`);
 }
 
 /** Lists the positions of the rows to write: new and changed ones. A view: as a table it would be a row for each of them. */
@@ -234,6 +234,7 @@ async function insertWritten(
   const written = await database.count(`SELECT count(*) FROM ${WRITTEN}`);
   // If every row is written, as in a first sync, looking each one up would cost more than writing it.
   const isAll = written === (await database.count(`SELECT count(*) FROM ${INCOMING}`));
+  if (isAll && !request.history && (await becomeTable(database, table, request))) return;
   const picked = isAll ? 'true' : `_sluice_position IN (SELECT _sluice_position FROM ${WRITTEN})`;
   await appendRows(
     database,

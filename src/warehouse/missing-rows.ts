@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { tableName } from './evolve-table.ts';
 import { type CursorWindow, dayOf, isInWindow, readScope } from './live-rows.ts';
-import { INCOMING } from './project-stage.ts';
+import { INCOMING } from './incoming.ts';
 
 /** Number of rows of a table or slice in a window, and how many of them are missing from the incoming rows. */
 export interface MissingRows {

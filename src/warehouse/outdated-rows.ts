@@ -3,7 +3,7 @@ import { tableName } from './evolve-table.ts';
 import { isKeyMissing } from './find-key.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { readScope } from './live-rows.ts';
-import { INCOMING } from './project-stage.ts';
+import { deleteIncoming, INCOMING } from './incoming.ts';
 import { RELEASED, RETRIED } from './quarantine.ts';
 
 /** Drops incoming rows without a key value, which cannot be merged by key; they stay in quarantine. */
@@ -15,7 +15,7 @@ export async function dropWithoutKey(
   await database.run(
     `DELETE FROM ${RELEASED} WHERE position IN (SELECT _sluice_position FROM ${INCOMING} WHERE ${where})`,
   );
-  return dropIncoming(database, where);
+  return dropRows(database, where);
 }
 
 /** What a quarantined record is compared with before it becomes a row. */
@@ -38,7 +38,7 @@ export async function dropOutdated(database: Database, question: OutdatedQuestio
   if (key !== undefined) {
     const partition = key.map(quoteIdentifier).join(', ');
     const latest = `SELECT max(_sluice_position) FROM ${INCOMING} GROUP BY ${partition}`;
-    dropped += await dropIncoming(database, `_sluice_position NOT IN (${latest})`);
+    dropped += await dropRows(database, `_sluice_position NOT IN (${latest})`);
     const { reach, isMarkable } = await readScope(database, table, slice);
     const same = key.map(
       (name) => `t.${quoteIdentifier(name)} IS NOT DISTINCT FROM s.${quoteIdentifier(name)}`,
@@ -47,18 +47,15 @@ export async function dropOutdated(database: Database, question: OutdatedQuestio
     const newer = `SELECT s._sluice_position FROM ${INCOMING} s
       JOIN ${RETRIED} r ON r.position = s._sluice_position
       JOIN ${tableName(table)} t ON ${same.join(' AND ')} WHERE ${reach} AND (r.absent OR ${writtenAt} > r.quarantined_at)`;
-    dropped += await dropIncoming(database, `_sluice_position IN (${newer})`);
+    dropped += await dropRows(database, `_sluice_position IN (${newer})`);
   }
   if (!keepsAbsent)
-    dropped += await dropIncoming(
-      database,
-      `_sluice_position IN (SELECT position FROM ${RETRIED} WHERE absent)`,
-    );
+    dropped += await dropRows(database, `_sluice_position IN (SELECT position FROM ${RETRIED} WHERE absent)`);
   return dropped;
 }
 
-async function dropIncoming(database: Database, where: string): Promise<number> {
+async function dropRows(database: Database, where: string): Promise<number> {
   const count = await database.count(`SELECT count(*) FROM ${INCOMING} WHERE ${where}`);
-  if (count > 0) await database.run(`DELETE FROM ${INCOMING} WHERE ${where}`);
+  if (count > 0) await deleteIncoming(database, where);
   return count;
 }

@@ -6,17 +6,19 @@ import { cellReader, compileProjection } from '../schema/project-record.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+import {
+  appendIncoming,
+  createIncoming,
+  deleteIncoming,
+  dropIncoming,
+  INCOMING,
+  type IncomingPlace,
+} from './incoming.ts';
 import { LEAST_LINE_LIMIT, LineWriter, type WrittenLines } from '../stage/line-writer.ts';
 import { findQuarantined, type QuarantineFilter, RELEASED } from './quarantine.ts';
 import { type RejectedRecords, RejectedWriter } from './rejected-records.ts';
 import { selectStage } from './read-stage.ts';
 import { isForEngine, readStagedRecords } from '../stage/staged-records.ts';
-
-/**
- * Table that holds a scan's rows before they are merged. Stream names cannot contain `~`, so it hides no stream's
- * table.
- */
-export const INCOMING = 'temp."~incoming"';
 
 /** A record as it becomes a row, or the reason why it is rejected. */
 export type HeldRecord =
@@ -35,6 +37,8 @@ export interface ProjectionRules {
   readonly tree?: FieldTree | undefined;
   /** The only effect of `hold`: it adds these fields, which no record has, to every object. */
   readonly constants?: Readonly<Record<string, unknown>> | undefined;
+  /** Where the rows go if the engine reads them directly; by default they are temporary. */
+  readonly place?: IncomingPlace | undefined;
   /** The part of the stage that was read during the scan. */
   readonly early?: EarlyPart | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -79,8 +83,9 @@ export async function projectStage(
   const readColumns = [`i: 'BIGINT'`, ...cells.map(({ cell, readAs }) => `${cell}: '${readAs}'`)].join(', ');
   const select = ['i AS _sluice_position', ...cells.map(({ sql, name }) => `${sql} AS ${name}`)].join(', ');
   if (left === 'all') await database.beginLoad((await stat(rows.file)).size);
-  const into = left === 'all' ? 'CREATE TEMP TABLE "~incoming" AS' : `INSERT INTO ${INCOMING} BY NAME`;
-  await database.run(`${into} SELECT ${select} FROM ${readLines(rows, readColumns)}`);
+  const query = `SELECT ${select} FROM ${readLines(rows, readColumns)}`;
+  if (left === 'all') await createIncoming(database, query, columns);
+  else await appendIncoming(database, query);
   if (released !== undefined) {
     await database.run(`DROP TABLE IF EXISTS ${RELEASED}`);
     await database.run(
@@ -106,13 +111,13 @@ async function readDirectly(
   const { size } = await stat(recordsFile);
   if (!(await completeEarly(database, size, columns, rules))) {
     // Dropped first: replacing it would hold the rows of two streams in memory at once.
-    await database.run(`DROP TABLE IF EXISTS ${INCOMING}`);
+    await dropIncoming(database);
     if (!(await readWhole(database, recordsFile, columns, rules))) return 'all';
     await database.beginLoad(size);
   }
   const isOdd = '_sluice_position IS NULL';
   if ((await database.count(`SELECT count(*) FROM ${INCOMING} WHERE ${isOdd}`)) === 0) return 'none';
-  await database.run(`DELETE FROM ${INCOMING} WHERE ${isOdd}`);
+  await deleteIncoming(database, isOdd);
   return 'odd';
 }
 
@@ -139,7 +144,7 @@ async function readWhole(
   database: Database,
   recordsFile: string,
   columns: readonly ColumnPlan[],
-  { hold, quarantined, tree, constants, signal }: ProjectionRules,
+  { hold, quarantined, tree, constants, place, signal }: ProjectionRules,
 ): Promise<boolean> {
   const isPlain = quarantined === undefined && (hold === undefined || constants !== undefined);
   if (tree === undefined || !isPlain) return false;
@@ -148,7 +153,7 @@ async function readWhole(
   assertNotAborted(signal);
   await database.beginReading();
   try {
-    await database.run(`CREATE TEMP TABLE "~incoming" AS ${select}`);
+    await createIncoming(database, select, columns, place);
     return true;
   } catch (error) {
     if (error instanceof BugError) return false;

@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { tableName } from './evolve-table.ts';
 import { quoteLiteral } from './identifiers.ts';
 import { type CursorWindow, dayOf, isInWindow, readScope } from './live-rows.ts';
-import { INCOMING } from './project-stage.ts';
+import { INCOMING } from './incoming.ts';
 import type { QuarantineScope } from './quarantine.ts';
 import { matchColumns } from './row-equality.ts';
 

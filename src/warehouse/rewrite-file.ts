@@ -1,7 +1,8 @@
 import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncFile } from '../files/sync-to-disk.ts';
-import { ATTACHED, Database } from './database.ts';
+import { Database } from './database.ts';
+import { ATTACHED } from './database-options.ts';
 import { quoteLiteral } from './identifiers.ts';
 
 /**

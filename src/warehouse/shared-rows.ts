@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { readScope } from './live-rows.ts';
-import { INCOMING } from './project-stage.ts';
+import { INCOMING } from './incoming.ts';
 import { matchColumns } from './row-equality.ts';
 
 /** Incoming rows that other slices of the table also have. */

@@ -4,12 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../src/model/errors.ts';
 import { insertRows } from '../../src/simulator/fault-effects.ts';
 import { beforeRequest } from '../../src/simulator/faults.ts';
-import { createItemsFlow, eventsOf, type Flow, streamOf } from '../support/sync-harness.ts';
+import { queryWorkFile } from '../crash/read-outcome.ts';
+import { createItemsFlow, DAY_MS, eventsOf, type Flow, streamOf } from '../support/sync-harness.ts';
 
-// So large that the scan is worth reading before it has ended: 20 MB, of which each page has one.
-const RECORDS = 200;
+// So large that the scan is worth reading before it has ended: 20 MB, of which each page has half a one.
+const RECORDS = 400;
 const PAGE = 10;
-const filler = 'x'.repeat(100_000);
+/** Rows that the engine writes together. */
+const GROUP_ROWS = 122_880;
+const filler = 'x'.repeat(50_000);
 
 interface Large {
   readonly id: number;
@@ -39,6 +42,11 @@ function summarize(flow: Flow) {
   return flow.query(
     'SELECT count(*)::INT AS rows, count(DISTINCT id)::INT AS ids, sum(length(text))::BIGINT::VARCHAR AS chars, min(amount)::VARCHAR AS least, typeof(any_value(amount)) AS type FROM items',
   );
+}
+
+async function listTables(flow: Flow): Promise<readonly unknown[]> {
+  const rows = await flow.query("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'");
+  return rows.map(({ table_name: name }) => name);
 }
 
 const clean = {
@@ -108,5 +116,50 @@ describe('a scan so long that its pages are worked on before it has ended', () =
     expect(eventsOf(flow, 'stream-resumed')).toHaveLength(1);
     expect(streamOf(report)).toMatchObject({ status: 'complete', verdict: 'verified' });
     expect(await summarize(flow)).toEqual([clean]);
+  });
+
+  it('writes the rows of a first scan into the file while it lasts, and makes them the table', async () => {
+    const records = Array.from({ length: GROUP_ROWS + 7_000 }, (_, id) => ({
+      id,
+      text: `${'y'.repeat(120)} ${id}`,
+    }));
+    const flow = createItemsFlow(records, { stream: { key: ['id'] } });
+    const sizes: number[] = [];
+    const report = await flow.sync({
+      onProgress: ({ type }) => {
+        if (type === 'stream-committing') sizes.push(statSync(join(flow.stateDir, 'work.duckdb')).size);
+      },
+    });
+    expect(streamOf(report)).toMatchObject({ status: 'complete', verdict: 'verified' });
+    expect(report.warnings).toEqual([]);
+    // The first group of rows, compressed, when nothing is committed.
+    expect(sizes[0]).toBeGreaterThan(2 ** 20);
+    const summary = `SELECT count(*)::INT AS rows, sum(id)::VARCHAR AS ids, count(DISTINCT text)::INT AS texts,
+      count(DISTINCT _run_id)::INT AS runs, count(_synced_at)::INT AS synced FROM items`;
+    const rows = records.length;
+    const expected = { rows, ids: String((rows * (rows - 1)) / 2), texts: rows, runs: 1, synced: rows };
+    expect(await flow.query(summary)).toEqual([expected]);
+    expect(await listTables(flow)).toEqual(['items']);
+    flow.simulator.editRecords('items', (held) => [{ id: -1, text: 'new' }, ...held.slice(0, -1)]);
+    await flow.clock.sleep(DAY_MS);
+    expect(streamOf(await flow.sync())).toMatchObject({ verdict: 'verified', rows: { inserted: 1 } });
+  });
+
+  it('leaves none of its rows in the file when it is stopped while it is loaded', async () => {
+    const flow = createLargeFlow(makeRecords());
+    const stopping = new AbortController();
+    const stopped = await flow.sync({
+      signal: stopping.signal,
+      onProgress: ({ type }) => {
+        if (type === 'stream-committing')
+          stopping.abort(new AbortedError('stopped', { code: 'aborted', hint: '' }));
+      },
+    });
+    expect(streamOf(stopped).status).toBe('stopped');
+    const tables = "SELECT count(*) AS n FROM duckdb_tables() WHERE schema_name = 'main'";
+    expect(await queryWorkFile(flow.stateDir, tables)).toEqual([{ n: '0' }]);
+    expect(streamOf(await flow.sync())).toMatchObject({ status: 'complete', verdict: 'verified' });
+    expect(await summarize(flow)).toEqual([clean]);
+    expect(await listTables(flow)).toEqual(['items']);
   });
 });

@@ -10,7 +10,8 @@ import {
 } from '../../src/schema/observe-fields.ts';
 import { resolveColumns } from '../../src/schema/resolve-columns.ts';
 import { EarlyIncoming } from '../../src/warehouse/early-incoming.ts';
-import { INCOMING, projectStage } from '../../src/warehouse/project-stage.ts';
+import { INCOMING, type IncomingPlace } from '../../src/warehouse/incoming.ts';
+import { projectStage } from '../../src/warehouse/project-stage.ts';
 import { formatStagedLines } from '../../src/stage/staged-records.ts';
 import { openTempDatabase, type TempDatabase } from '../support/temp-database.ts';
 import { toRecords } from './load-texts.ts';
@@ -43,13 +44,20 @@ async function readRows({ database }: TempDatabase) {
 }
 
 /** Reads parts of a scan as they come, and then the scan; whether the parts counted, and the rows. */
-async function loadEarly(opened: TempDatabase, texts: readonly string[], parts: readonly number[]) {
+async function loadEarly(
+  opened: TempDatabase,
+  texts: readonly string[],
+  parts: readonly number[],
+  place?: IncomingPlace,
+) {
   const { database } = opened;
   const file = stage(opened, texts);
-  const early = new EarlyIncoming(database, file);
+  const early = new EarlyIncoming(database, file, place);
   for (const count of parts) {
     const tree = observeFirst(texts, count);
-    await early.readTo(endOf(texts, count), tree, plan(tree));
+    // The place of a line is told by any line before it.
+    const lines = count % 3;
+    await early.readTo({ byte: endOf(texts, count - lines), lines }, tree, plan(tree));
   }
   const tree = observeFirst(texts);
   let isUsed: boolean | undefined;
@@ -101,9 +109,10 @@ describe('rows that are read before their scan has ended', () => {
       fc.asyncProperty(
         texts,
         fc.array(fc.integer({ min: 1, max: 8 }), { maxLength: 3 }),
-        async (all, cuts) => {
+        fc.constantFrom<IncomingPlace>('temporary', 'file'),
+        async (all, cuts, place) => {
           const parts = [...new Set(cuts)].filter((cut) => cut < all.length).toSorted((a, b) => a - b);
-          const { isUsed: _, ...early } = await loadEarly(opened, all, parts);
+          const { isUsed: _, ...early } = await loadEarly(opened, all, parts, place);
           expect(early).toEqual(await loadWhole(opened, all));
         },
       ),
@@ -132,7 +141,7 @@ describe('rows that are read before their scan has ended', () => {
     const file = stage(opened, steady);
     const early = new EarlyIncoming(database, file);
     const tree = observeFirst(steady);
-    expect(await early.readTo(endOf(steady, 4), tree, plan(tree))).toBe(true);
+    expect(await early.readTo({ byte: endOf(steady, 4), lines: 0 }, tree, plan(tree))).toBe(true);
     // In the place of the part, as if the disk had no room for it.
     mkdirSync(join(`${file}.part`, 'in-the-way'), { recursive: true });
     await expect(projectStage(database, file, plan(tree), { tree, early })).resolves.toMatchObject({

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { chooseCursorCandidate, proposeKeys } from '../../src/schema/key-candidates.ts';
 import { countDuplicates, countMissingKeys, findKey } from '../../src/warehouse/find-key.ts';
-import { INCOMING } from '../../src/warehouse/project-stage.ts';
+import { INCOMING } from '../../src/warehouse/incoming.ts';
 import { openTempDatabase, type TempDatabase } from '../support/temp-database.ts';
 import { projectTexts } from './load-texts.ts';
 

@@ -9,7 +9,8 @@ import {
   observeRecord,
 } from '../../src/schema/observe-fields.ts';
 import { resolveColumns } from '../../src/schema/resolve-columns.ts';
-import { INCOMING, projectStage } from '../../src/warehouse/project-stage.ts';
+import { INCOMING } from '../../src/warehouse/incoming.ts';
+import { projectStage } from '../../src/warehouse/project-stage.ts';
 import { formatStagedLines } from '../../src/stage/staged-records.ts';
 import {
   type HostileJson,

@@ -2,7 +2,7 @@ import type { SqlSession } from '../../model/sql.ts';
 import { planViews } from '../../views/plan-views.ts';
 import { readViewTables } from '../../views/read-view-tables.ts';
 import type { View } from '../../views/view.ts';
-import { ATTACHED } from '../../warehouse/database.ts';
+import { ATTACHED } from '../../warehouse/database-options.ts';
 import type { Lakehouse, StoredTable } from './lakehouse.ts';
 import { nameInLake, OWN_TABLES } from './names.ts';
 import type { ViewKeeper } from './view-keeper.ts';

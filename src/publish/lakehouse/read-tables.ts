@@ -1,7 +1,8 @@
 import { chmod } from 'node:fs/promises';
 import { PublishError, StorageError } from '../../model/errors.ts';
 import type { SqlSession } from '../../model/sql.ts';
-import { ATTACHED, type Database } from '../../warehouse/database.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { ATTACHED } from '../../warehouse/database-options.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { writeDatabase } from '../../warehouse/rewrite-file.ts';
 import { describeHashes } from '../stored-values.ts';

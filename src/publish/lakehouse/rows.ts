@@ -1,4 +1,4 @@
-import { ATTACHED } from '../../warehouse/database.ts';
+import { ATTACHED } from '../../warehouse/database-options.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import type { StoredColumn, StoredTable } from './lakehouse.ts';
 import { type LakePlace, nameInLake } from './names.ts';

@@ -1,7 +1,7 @@
 import type { RelationComments } from '../../model/dictionary.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { readComments, toWanted } from '../../warehouse/comments.ts';
-import { ATTACHED } from '../../warehouse/database.ts';
+import { ATTACHED } from '../../warehouse/database-options.ts';
 import { type LakePlace, type StoredSchema, toLakeSchema } from './names.ts';
 
 /** The comments that the tables of the work file have, while it is open alone. */

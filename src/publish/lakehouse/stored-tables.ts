@@ -1,7 +1,7 @@
 import { readCheckpoints } from '../../../state/checkpoints.ts';
 import type { Stream } from '../../model/stream.ts';
 import type { SqlSession } from '../../model/sql.ts';
-import { ATTACHED } from '../../warehouse/database.ts';
+import { ATTACHED } from '../../warehouse/database-options.ts';
 import { historyOf } from '../../warehouse/evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { chooseHuge, DATED } from '../stored-values.ts';

@@ -1,7 +1,7 @@
 import type { PostgresDestination } from '../../../model/destination.ts';
 import type { SyncError } from '../../../model/errors.ts';
 import type { SqlSession } from '../../../model/sql.ts';
-import { ATTACHED } from '../../../warehouse/database.ts';
+import { ATTACHED } from '../../../warehouse/database-options.ts';
 import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
 import {
   type Advice,
