@@ -523,6 +523,11 @@ describe('files', () => {
     expect(long).toEqual([]);
   });
 
+  it('make folders by makeFolders: a recursive mkdir never ends below /proc', () => {
+    const found = files.filter((file) => /mkdir(Sync)?\([^;]*recursive: true/.test(read(file)));
+    expect(found).toEqual([]);
+  });
+
   it('tell the time by a Clock', () => {
     const callers = findCalls((call) => call.expression.getText() === 'Date.now');
     // `readStatus` has it as a default: its callers may pass their own.

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { makeFolders } from '../files/make-folders.ts';
 import { syncFolder } from '../files/sync-to-disk.ts';
 import { writeWhole } from '../files/write-whole.ts';
 import { type ArchivedScan, parseArchivedScan } from './archived-scan.ts';
@@ -114,8 +115,8 @@ export async function removeDamaged(damaged: readonly DamagedHeader[], beforeMs:
 }
 
 /** Creates the folder of a stream or slice for its owner only. */
-export async function makeArchiveFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+export function makeArchiveFolder(folder: string): void {
+  makeFolders(folder, 0o700);
 }
 
 /** Name of a file while it is being written. One found on start was left by a killed process. */

@@ -1,7 +1,8 @@
-import { lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { makeFolders } from '../files/make-folders.ts';
 
 /** What decides whether and where compiled code is kept. */
 export interface CacheSurroundings {
@@ -30,7 +31,7 @@ export function findCacheFolder({ env, platform, userId, home }: CacheSurroundin
     const root = findCacheRoot(env, platform, home);
     const own = join(root, 'sluice');
     const folder = join(own, 'compiled');
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder, 0o700);
     // Anyone who can write to a folder can replace what is in it.
     return [root, own, folder].every((path) => isPrivate(path, userId)) ? folder : undefined;
   } catch {

@@ -113,7 +113,7 @@ async function pack(
 }
 
 async function prepareFolder(folder: string, checkpoint: Checkpoint | undefined): Promise<void> {
-  await makeArchiveFolder(folder);
+  makeArchiveFolder(folder);
   await settleArchive(folder, checkpoint?.runId);
 }
 

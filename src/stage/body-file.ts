@@ -1,5 +1,6 @@
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '../files/make-folders.ts';
 import type { BodyCipher } from './body-cipher.ts';
 import { wrapStorageError } from './storage-errors.ts';
 
@@ -26,7 +27,7 @@ export class BodyFile {
   static async create(folder: string, cipher?: BodyCipher): Promise<BodyFile> {
     const path = join(folder, 'body');
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      makeFolders(folder, 0o700);
       await rm(path, { force: true });
       const handle = await open(path, 'wx+', 0o600);
       await rm(path, { force: true }).catch(() => undefined);

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { makeFolders } from '../files/make-folders.ts';
 import { z } from 'zod';
 import { writeWhole } from '../files/write-whole.ts';
 import { appendBuffers } from './line-writer.ts';
@@ -114,7 +115,7 @@ export class StageStore {
   static async begin(folder: string, scan: StagedScan, options: StageOptions = {}): Promise<StageStore> {
     return storageGuard(folder, async () => {
       await rm(folder, { recursive: true, force: true });
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      makeFolders(folder, 0o700);
       await writeFile(join(folder, 'scan.json'), JSON.stringify(scan), { mode: 0o600 });
       return StageStore.#openAt(folder, 0, options);
     });

@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '../files/make-folders.ts';
 import { migrate, readMeta, writeEntries } from '../../state/migrations.ts';
 import { assertIdentity, describeOwner } from '../../state/owner.ts';
 import { proveState } from '../../state/prove-state.ts';
@@ -51,7 +52,7 @@ export interface OpenEffects {
 export async function openWarehouse(settings: Settings, effects: OpenEffects = {}): Promise<Database> {
   const file = workFile(settings.stateDir);
   const own = [join(settings.stateDir, 'tmp'), join(settings.stateDir, 'stage')];
-  for (const folder of own) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const folder of own) makeFolders(folder, 0o700);
   const shared = listPublishers(settings).flatMap(({ local }) => local?.engineFolders ?? []);
   const folders = [...own, ...shared];
   for (const warning of describeNetworkDisks(settings)) effects.onWarning?.(warning);

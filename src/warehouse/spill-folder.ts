@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolders } from '../files/make-folders.ts';
 import { isRunning } from '../model/is-running.ts';
 
 const NAME = /^spill-(\d+)-[0-9a-f]{8}$/;
@@ -18,7 +19,7 @@ export function nameSpillFolder(parent: string): string {
   const own = `spill-${process.pid}-${randomUUID().slice(0, 8)}`;
   inUse.add(own);
   try {
-    mkdirSync(parent, { recursive: true, mode: 0o700 });
+    makeFolders(parent, 0o700);
     removeLeft(parent);
   } catch {
     // On a disk that cannot be written to, the engine says so once it has to spill.

@@ -14,9 +14,9 @@ import { makeTempFolder } from '../support/temp-folder.ts';
 import { makeArchived, makeIncremental } from './archived-scans.ts';
 
 let folder: string;
-beforeEach(async () => {
+beforeEach(() => {
   folder = join(makeTempFolder(), 'items', 'whole');
-  await makeArchiveFolder(folder);
+  makeArchiveFolder(folder);
 });
 
 const runsIn = async (committed?: string) =>

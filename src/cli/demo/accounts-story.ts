@@ -1,5 +1,6 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '../../files/make-folders.ts';
 import type { AccountsReport } from '../../model/accounts-report.ts';
 import type { CommandOutcome } from '../frame/command.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
@@ -101,7 +102,7 @@ async function writeProject(
     await engine.buildConfigTemplate({ baseUrl, ...placeAccounts('.', names), folder: dir }),
   );
   const { ACCOUNT_KEY_FILE } = await import('../../config/secret-paths.ts');
-  await mkdir(join(dir, 'keys'), { recursive: true, mode: 0o700 });
+  makeFolders(join(dir, 'keys'), 0o700);
   for (const { name, key } of accounts) {
     const file = join(dir, ACCOUNT_KEY_FILE.replace('${account}', name));
     await writeFile(file, `${key}\n`, { mode: 0o600 });

@@ -1,5 +1,6 @@
-import { mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
+import { readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '../../files/make-folders.ts';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { DEMO_ACCOUNTS } from './demo-accounts.ts';
@@ -34,7 +35,7 @@ export async function prepareDemoFolder(dir: string, shownAs: string): Promise<v
   try {
     for (const entry of OWN_ENTRIES) await rm(join(dir, entry), { recursive: true, force: true });
     for (const folder of OWN_FOLDERS) await rmdir(join(dir, folder)).catch(() => undefined);
-    await mkdir(dir, { recursive: true });
+    makeFolders(dir);
     await writeFile(join(dir, DEMO_MARKER), 'Created by `sluice demo`, which may recreate it.\n');
   } catch (cause) {
     throw toFolderError(shownAs, cause);

@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolders } from '../../files/make-folders.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import type { ChangePosition, ClientStream, StreamDelivery } from '../../model/client-stream.ts';
 import type { Clock } from '../../model/clock.ts';
@@ -86,7 +87,7 @@ export async function withChanges<T>(
 /** A log that is damaged, or has what is hidden by now, is removed: clients receive all rows again. */
 async function openLog({ stateDir, readersFile, streams }: OfflineSettings): Promise<Database> {
   const spillFolder = join(stateDir, 'tmp');
-  mkdirSync(spillFolder, { recursive: true, mode: 0o700 });
+  makeFolders(spillFolder, 0o700);
   const file = join(stateDir, CHANGE_LOG);
   const places = { file, published: readersFile, lake: lakeOf(readersFile), spillFolder };
   const masks = new Map(streams.map((stream) => [stream.name, nameMasks(stream)]));

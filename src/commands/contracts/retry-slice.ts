@@ -1,8 +1,9 @@
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { makeFolders } from '../../files/make-folders.ts';
 import { readCheckpoint, readContract, writeContract } from '../../../state/checkpoints.ts';
 import type { ViolationCounts } from '../../contract/violation-counts.ts';
 import { parseExact } from '../../json/exact-number.ts';
@@ -60,7 +61,7 @@ export async function retrySlice(
   const { settings } = context;
   const folder = join(settings.stateDir, 'stage', 'quarantine.retry');
   await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   try {
     return await retryIn(folder, context, withoutFreeze(stream), save);
   } finally {

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { makeFolders } from '../../files/make-folders.ts';
 import { writeWhole } from '../../files/write-whole.ts';
 import { contractPath } from '../../config/read-contract-schema.ts';
 import { type ContractField, toJsonSchema } from '../../contract/to-json-schema.ts';
@@ -77,7 +78,7 @@ function parseJson(text: string): unknown {
 
 async function replaceFile(file: string, text: string): Promise<void> {
   try {
-    mkdirSync(path.dirname(file), { recursive: true });
+    makeFolders(path.dirname(file));
     await writeWhole(file, text, { mode: 0o666 });
   } catch (error) {
     throw wrap(file, error);

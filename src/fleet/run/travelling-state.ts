@@ -1,5 +1,6 @@
 import { mkdir, rename, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '../../files/make-folders.ts';
 import type { Clock } from '../../model/clock.ts';
 import { StorageError, SyncError } from '../../model/errors.ts';
 import { moveLedgers } from './ledger-times.ts';
@@ -77,7 +78,7 @@ export class TravellingState {
   /** Makes the scratch folder and fills it with what the last run left. */
   async fetch(object: string | undefined, stages: readonly string[]): Promise<void> {
     await this.clear();
-    await mkdir(this.stateDir, { recursive: true, mode: 0o700 });
+    makeFolders(this.stateDir, 0o700);
     this.#clockLeadMs = await this.#travel.readClockLead();
     if (object !== undefined) await this.#fetchInto(object, this.stateDir);
     await moveLedgers(this.stateDir, -this.#clockLeadMs);
@@ -183,7 +184,7 @@ export class TravellingState {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { mode: 0o700 });
     await this.#fetchInto(name, folder);
-    await mkdir(join(this.stateDir, 'stage'), { recursive: true, mode: 0o700 });
+    makeFolders(join(this.stateDir, 'stage'), 0o700);
     for (const stream of await listFolders(join(folder, 'stage'))) {
       const target = join(this.stateDir, 'stage', stream);
       await rm(target, { recursive: true, force: true });

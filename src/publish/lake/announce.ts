@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '../../files/make-folders.ts';
 import { syncFile } from '../../files/sync-to-disk.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
@@ -68,7 +69,7 @@ async function announce(
 ): Promise<void> {
   const { table } = plan.table;
   const folder = buildFolder(job.lake, table, generation);
-  await mkdir(folder, { recursive: true });
+  makeFolders(folder);
   await forEach(files, (file) => shareFile(join(seen, file), join(folder, file)));
   const empty = join(generationsFolder(job.lake, table), `.${generation}.empty.tmp`);
   const name = `${randomUUID()}.parquet`;

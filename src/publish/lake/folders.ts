@@ -1,6 +1,7 @@
 import { constants, existsSync, lstatSync, readlinkSync } from 'node:fs';
-import { copyFile, link, mkdir, readdir, rename, rm, symlink } from 'node:fs/promises';
+import { copyFile, link, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { makeFolders } from '../../files/make-folders.ts';
 import { syncFile, syncFolder } from '../../files/sync-to-disk.ts';
 import { PublishError } from '../../model/errors.ts';
 import type { Lease } from '../../model/state-lock.ts';
@@ -75,7 +76,7 @@ export async function prepareFlip(
 ): Promise<void> {
   const folder = join(lake, table);
   const next = join(folder, hideName(CURRENT, lease));
-  await mkdir(folder, { recursive: true });
+  makeFolders(folder);
   await rm(next, { force: true });
   try {
     await symlink(`../${GENERATIONS}/${table}/${generation}`, next, 'dir');
@@ -103,7 +104,7 @@ export async function unlinkCurrent(lake: string, table: string): Promise<void> 
 
 /** Hard-links a file, or copies it where the file system has no links. */
 export async function shareFile(from: string, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true });
+  makeFolders(dirname(to));
   try {
     await link(from, to);
   } catch {

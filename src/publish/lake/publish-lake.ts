@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '../../files/make-folders.ts';
 import type { PublishedLake } from '../../model/lake.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { ANNOUNCED_MS, announceFolders } from './announce.ts';
@@ -97,7 +98,7 @@ class LakePublish {
     const due = plans.filter(({ isDue }) => isDue);
     const announced = new Map<string, string>();
     for (const plan of due) {
-      await mkdir(generationsFolder(lake, plan.table.table), { recursive: true });
+      makeFolders(generationsFolder(lake, plan.table.table));
       const shown = await announceFolders(this.#job, plan, this.#generation);
       if (shown !== undefined) announced.set(plan.table.table, shown);
     }
@@ -131,7 +132,7 @@ class LakePublish {
     const { table, before, kept } = plan;
     const folder = buildFolder(lake, table.table, this.#generation);
     await rm(folder, { recursive: true, force: true });
-    await mkdir(folder, { recursive: true });
+    makeFolders(folder);
     const written = await writeFiles(this.#job, plan, this.#generation);
     const shared = generationFolder(lake, table.table, before?.generation ?? '');
     await forEach(kept, ({ path }) => shareFile(join(shared, path), join(folder, path)));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '../../files/make-folders.ts';
 import { syncFile } from '../../files/sync-to-disk.ts';
 import { PublishError } from '../../model/errors.ts';
 import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
@@ -99,7 +99,7 @@ async function writePart(
 ): Promise<LakeFile> {
   const path = [...(part.folder === '' ? [] : [part.folder]), `${randomUUID()}.parquet`].join('/');
   const file = join(buildFolder(job.lake, plan.table.table, generation), path);
-  await mkdir(join(file, '..'), { recursive: true });
+  makeFolders(join(file, '..'));
   const stored = plan.columns.filter(({ fieldId }) => fieldId !== undefined);
   const sortBy = plan.table.sortBy.filter((name) => stored.some((column) => column.name === name));
   const order =
