@@ -9,6 +9,7 @@ const fileSchema = z.object({
   run: z.object({
     runId: z.string(),
     toldAt: z.iso.datetime(),
+    requests: z.int().default(0),
     streams: z.array(
       z.object({
         stream: z.string(),

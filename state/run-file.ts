@@ -2,6 +2,7 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeWholeSync } from '../src/files/write-whole.ts';
 import type { RunReport } from '../src/model/run-report.ts';
+import { readProgressFile } from './progress-file.ts';
 
 const KEPT_RUNS = 50;
 
@@ -60,8 +61,19 @@ export function closeKilledRunsInFile(stateDir: string): void {
   if (!runs.some(({ status }) => status === 'running')) return;
   writeRunFile(
     stateDir,
-    runs.map((run) => (run.status === 'running' ? { ...run, status: 'killed' } : run)),
+    runs.map((run) => (run.status === 'running' ? describeKilled(stateDir, run) : run)),
   );
+}
+
+/** A run that never recorded its end, with what its progress says of its requests and of the quota. */
+export function describeKilled(stateDir: string, run: RunReport): RunReport {
+  const progress = readProgressFile(stateDir, run.runId);
+  return {
+    ...run,
+    status: 'killed',
+    requests: Math.max(run.requests, progress?.requests ?? 0),
+    quota: progress?.quota === undefined ? run.quota : { ...progress.quota, notBeforeMs: undefined },
+  };
 }
 
 /** Sets times of runs after `limit` (ISO) to `limit`: they were recorded by a clock that was ahead. */

@@ -1,5 +1,5 @@
 import { isRunUnderWay } from '../../state/lock.ts';
-import { readRunFile } from '../../state/run-file.ts';
+import { describeKilled, readRunFile } from '../../state/run-file.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { RunSummary } from '../model/reports.ts';
 import { kindOf, type RunReport } from '../model/run-report.ts';
@@ -12,7 +12,7 @@ import type { Database } from '../warehouse/database.ts';
 export function readRecentRuns(stateDir: string): readonly RunReport[] {
   const runs = readRunFile(stateDir);
   if (!runs.some(({ status }) => status === 'running') || isRunUnderWay(stateDir)) return runs;
-  return runs.map((run) => (run.status === 'running' ? { ...run, status: 'killed' } : run));
+  return runs.map((run) => (run.status === 'running' ? describeKilled(stateDir, run) : run));
 }
 
 /** The last runs, newest first: those the run file has, and the published history behind them. */

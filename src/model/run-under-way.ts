@@ -5,6 +5,8 @@ export interface RunUnderWay {
   readonly runId: string;
   /** ISO time of this progress. */
   readonly toldAt: string;
+  /** Requests that have ended, retries included; 0 in files of earlier versions. */
+  readonly requests: number;
   readonly streams: readonly StreamUnderWay[];
   /** What it waits for, and until when (ISO); undefined while it works. */
   readonly waiting: { readonly reason: WaitReason; readonly until: string } | undefined;

@@ -79,6 +79,7 @@ function describeLastRun({ lastRun, refused, published, unreadable }: StatusRepo
 
 // Others may have used the quota since, so this may not be what is left now.
 function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
+  if (quota === undefined) return 'Quota: not known before the first request.';
   const left = describeQuota(quota, nowMs);
   if (left === '') return 'Quota: not known since the last window ended.';
   const isOver = lastRun !== undefined && !isUnfinished(lastRun.status);

@@ -15,7 +15,7 @@ export function keepProgress(
   stateDir: string,
   { runId, clock }: { readonly runId: string; readonly clock: Clock },
 ): RunObserver {
-  let run: Omit<RunUnderWay, 'toldAt'> = { runId, streams: [], waiting: undefined, quota: undefined };
+  let run: Progress = { runId, requests: 0, streams: [], waiting: undefined, quota: undefined };
   let toldAtMs = clock.monotonic();
   let isTold = false;
   const onEvent = (event: ProgressEvent) => {
@@ -65,6 +65,8 @@ function followProgress(run: Progress, event: ProgressEvent): Progress {
       return { ...run, waiting: { reason: event.reason, until: new Date(event.untilMs).toISOString() } };
     case 'resumed':
       return { ...run, waiting: undefined };
+    case 'request-ended':
+      return { ...run, requests: run.requests + 1 };
     case 'quota': {
       const { remaining, limit, resetAtMs } = event;
       return { ...run, quota: { remaining, limit, resetAtMs } };

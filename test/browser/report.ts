@@ -32,6 +32,7 @@ const DEMO_DOCS = 'demo-docs.html';
 const underWay: ReportData['underWay'] = {
   runId: '20261120T060000Z-0a1b2c',
   toldAt: '2026-11-20T06:00:07.000Z',
+  requests: 21,
   streams: [
     { stream: 'a', state: 'finished', pagesDone: 9, pagesPlanned: 9, rowsDone: 900, rowsDeclared: 900 },
     {

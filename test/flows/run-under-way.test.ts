@@ -1,10 +1,15 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderStatus } from '../../src/render/render-status.ts';
 import type { StatusReport } from '../../src/model/reports.ts';
+import { closeKilledRunsInFile } from '../../state/run-file.ts';
+import { readRecentRuns } from '../../src/commands/read-runs.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { createFlow, type Flow } from '../support/sync-harness.ts';
+
+/** What a run tells of itself, without its rows. */
+const FILES = ['runs.json', 'progress.json'];
 
 /** Four streams of which the quota of an hour is enough for some. */
 function createLongFlow(): Flow {
@@ -59,5 +64,29 @@ describe('a run in progress', () => {
     expect(text).toMatch(/waiting for the quota/);
     expect(existsSync(join(flow.stateDir, 'progress.json'))).toBe(false);
     expect((await readStatus(flow.settings(), flow.clock.now())).underWay).toBeUndefined();
+  });
+
+  it('that is killed is known by its requests, and what was left of the quota', async () => {
+    const flow = createLongFlow();
+    const nowMs = flow.clock.now();
+    expect(renderStatus(await readStatus(flow.settings(), nowMs), { nowMs, columns: 100 })).toContain(
+      'Quota: not known before the first request.',
+    );
+    const saved: string[] = [];
+    await flow.sync({
+      onProgress: (event) => {
+        if (event.type !== 'waiting' || event.reason !== 'hourly-quota' || saved.length > 0) return;
+        for (const name of FILES) saved.push(readFileSync(join(flow.stateDir, name), 'utf8'));
+      },
+    });
+    // As a process that is killed while it waits leaves them.
+    for (const [at, name] of FILES.entries()) writeFileSync(join(flow.stateDir, name), saved[at] ?? '');
+    const [run] = readRecentRuns(flow.stateDir);
+    const quota = { limit: 4, remaining: 0 };
+    expect(run).toMatchObject({ status: 'killed', requests: 4, quota });
+    expect(await readStatus(flow.settings(), flow.clock.now())).toMatchObject({ quota });
+    closeKilledRunsInFile(flow.stateDir);
+    rmSync(join(flow.stateDir, 'progress.json'));
+    expect(readRecentRuns(flow.stateDir)[0]).toEqual(run);
   });
 });

@@ -22,6 +22,7 @@ describe('a report with a run in progress', () => {
   const underWay: NonNullable<ReportData['underWay']> = {
     runId: 'run-now',
     toldAt: '2026-11-20T15:00:00.000Z',
+    requests: 21,
     streams: [
       { stream: 'done', state: 'finished', pagesDone: 2, pagesPlanned: 2, rowsDone: 20, rowsDeclared: 20 },
       {

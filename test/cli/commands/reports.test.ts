@@ -260,7 +260,7 @@ describe('status', () => {
     const waiting = { reason: 'hourly-quota', until: new Date(NOW_MS + 720_000).toISOString() } as const;
     const read = { pagesDone: 12, pagesPlanned: 60, rowsDone: 1_200, rowsDeclared: 6_000 };
     const streams = [{ stream: 'prompts_analytics', state: 'reading' as const, ...read }];
-    const underWay = { runId: 'run-1', toldAt: '', streams, waiting, quota: undefined };
+    const underWay = { runId: 'run-1', toldAt: '', requests: 3, streams, waiting, quota: undefined };
     const looks = [
       { ...report, lastRun: makeRunReport({ status: 'running' }), underWay },
       { ...report, lastRun: makeRunReport({ status: 'complete' }) },
