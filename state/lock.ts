@@ -161,6 +161,7 @@ function lockedBy(stateDir: string, cause: unknown): LockedError {
     hint: 'Let it finish, then run again. No request was spent.',
     context: { path: stateDir },
     cause,
+    wasHeld: 'another run held the state folder',
   });
 }
 

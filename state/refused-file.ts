@@ -18,6 +18,7 @@ const fileSchema = z.object({
         message: z.string(),
         hint: z.string(),
         exitCode: z.literal([1, 2, 3, 4, 5, 6, 75, 130, 143]),
+        wasHeld: z.string().exactOptional(),
       }),
       times: z.int().positive(),
       since: z.iso.datetime(),

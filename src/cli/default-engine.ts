@@ -80,10 +80,7 @@ export const defaultEngine: Engine = {
   maintainLakes: lend(() => import('../commands/maintain-lakes.ts'), 'maintainLakes'),
   rebuildStreams: lend(() => import('../commands/rebuild/rebuild.ts'), 'rebuildStreams'),
   readStatus: lend(() => import('../commands/status.ts'), 'readStatus'),
-  async readRecentRuns({ stateDir }) {
-    const { readRecentRuns } = await import('../commands/read-runs.ts');
-    return readRecentRuns(stateDir);
-  },
+  readRecentRuns: lend(() => import('../commands/read-runs.ts'), 'readRecent'),
   readRuns: lend(() => import('../commands/read-runs.ts'), 'readRuns'),
   async findRefusal({ stateDir }) {
     const { findRefusal } = await import('../commands/refused-run.ts');

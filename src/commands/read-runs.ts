@@ -1,5 +1,4 @@
-import { isRunUnderWay } from '../../state/lock.ts';
-import { describeKilled, readRunFile } from '../../state/run-file.ts';
+import { readRecentRuns } from '../../state/recent-runs.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { RunSummary } from '../model/reports.ts';
 import { kindOf, type RunReport } from '../model/run-report.ts';
@@ -8,11 +7,9 @@ import { type SqlRow, toIso } from '../model/sql.ts';
 import { withHeld } from '../storage/with-held.ts';
 import type { Database } from '../warehouse/database.ts';
 
-/** The runs of the run file, newest first. One without a recorded end is still running or was killed. */
-export function readRecentRuns(stateDir: string): readonly RunReport[] {
-  const runs = readRunFile(stateDir);
-  if (!runs.some(({ status }) => status === 'running') || isRunUnderWay(stateDir)) return runs;
-  return runs.map((run) => (run.status === 'running' ? describeKilled(stateDir, run) : run));
+/** The reports of the last runs that the state folder has, newest first. */
+export function readRecent({ stateDir }: Pick<OfflineSettings, 'stateDir'>): readonly RunReport[] {
+  return readRecentRuns(stateDir);
 }
 
 /** The last runs, newest first: those the run file has, and the published history behind them. */

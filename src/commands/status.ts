@@ -32,14 +32,14 @@ import { quoteIdentifier, quoteLiteral } from '../warehouse/identifiers.ts';
 import { findLakeLosses, type LakeLoss } from '../warehouse/lake-losses.ts';
 import { lakeOf } from '../warehouse/query-published.ts';
 import { readNewest } from './read-newest.ts';
-import { readRecentRuns } from './read-runs.ts';
+import { readRecentRuns } from '../../state/recent-runs.ts';
 import { findRefusal } from './refused-run.ts';
 import { listUnavailable, listUnsettled, withoutFreshness } from '../plan/last-attempts.ts';
 import { findDeferral, isFresh } from '../plan/plan-scan.ts';
 import { listUnpublished } from '../plan/unpublished-streams.ts';
 import { listPublishers } from '../publish/registry.ts';
 import { findPublishedFaults } from '../storage/published-fault.ts';
-import { findRestoreSource } from '../storage/restore-work-file.ts';
+import { lookForRestore } from '../storage/restore-work-file.ts';
 import { workFile } from '../../state/work-file.ts';
 import { withHeld } from '../storage/with-held.ts';
 
@@ -80,7 +80,7 @@ export async function readStatus(
     refused: findRefusal(settings.stateDir, runs),
     ...(unreadable !== undefined && { unreadable }),
     quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
-    restoresFrom: (await findRestoreSource(settings))?.place,
+    ...(await lookForRestore(settings)),
     ...(published === undefined && held.facts.size > 0 && { unpublished: workFile(settings.stateDir) }),
     ...(faults.length > 0 && { faults }),
     ...(held.losses.length > 0 && { losses: held.losses.map(({ text }) => text) }),
@@ -97,7 +97,7 @@ async function readOrAdvise<T>(
     return await withHeld(settings, read);
   } catch (thrown) {
     const fault = faults.find(({ path }) => path === settings.readersFile);
-    if (thrown instanceof ConfigError && fault !== undefined) thrown.hint = fault.fix;
+    if (thrown instanceof ConfigError && fault !== undefined) throw thrown.withHint(fault.fix);
     throw thrown;
   }
 }

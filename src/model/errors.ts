@@ -66,8 +66,7 @@ export abstract class SyncError extends Error {
   abstract readonly exitCode: ExitCode;
   readonly recovery: Recovery = 'stop-stream';
   readonly code: ErrorCode;
-  /** A sync corrects what it says is safe, once it knows what the stream has. */
-  hint: string;
+  readonly hint: string;
   readonly context: ErrorContext;
 
   constructor(message: string, options: ErrorOptions) {
@@ -76,6 +75,15 @@ export abstract class SyncError extends Error {
     this.code = options.code;
     this.hint = options.hint;
     this.context = options.context ?? {};
+  }
+
+  /** The same error with other advice, from a caller that knows more of what is safe. */
+  withHint(hint: string): this {
+    const copy = Object.create(
+      Object.getPrototypeOf(this) as object,
+      Object.getOwnPropertyDescriptors(this),
+    ) as this;
+    return Object.defineProperty(copy, 'hint', { value: hint });
   }
 }
 
@@ -166,6 +174,13 @@ export class QuotaError extends SyncError {
 export class LockedError extends SyncError {
   readonly exitCode = 75;
   override readonly recovery = 'stop-run';
+  /** What was in the way, in the past tense, for who is told later; by default the message says it. */
+  readonly wasHeld: string | undefined;
+
+  constructor(message: string, options: ErrorOptions & { readonly wasHeld?: string }) {
+    super(message, options);
+    this.wasHeld = options.wasHeld;
+  }
 }
 
 /** Another run may hold the state by now: this one changes nothing any more, wherever the error came up. */

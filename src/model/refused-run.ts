@@ -15,11 +15,8 @@ export function isTurnedAway({ error }: Pick<RefusedRun, 'error'>): boolean {
 }
 
 /** What held it, as a sentence goes on after a colon. */
-export function describeHolder({ error: { message } }: Pick<RefusedRun, 'error'>): string {
-  if (message.startsWith('another run holds ')) return 'another run held the state folder';
-  const [, file, holder] = /^(.+) is open in another process: (.+ \(PID \d+\))?/s.exec(message) ?? [];
-  if (file === undefined) return message;
-  return holder === undefined ? `another program had ${file} open` : `${holder} had ${file} open`;
+export function describeHolder({ error: { wasHeld, message } }: Pick<RefusedRun, 'error'>): string {
+  return wasHeld ?? message;
 }
 
 /**

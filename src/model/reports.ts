@@ -98,6 +98,8 @@ export interface StatusReport {
   readonly quarantined: number;
   /** What the next sync restores the state from, if the state folder has none. */
   readonly restoresFrom?: string | undefined;
+  /** Why that is not known: a destination could not be asked. */
+  readonly restoreUnknown?: ReportedError | undefined;
   /** The work file that has the rows shown here, if nothing is published: the next sync publishes them. */
   readonly unpublished?: string | undefined;
   /** Rows that are missing from the files of a lake, or too many; one sentence per table. */

@@ -1,4 +1,11 @@
-import { type ErrorCode, type ExitCode, NetworkError, QuotaError, type SyncError } from './errors.ts';
+import {
+  type ErrorCode,
+  type ExitCode,
+  LockedError,
+  NetworkError,
+  QuotaError,
+  type SyncError,
+} from './errors.ts';
 import type { PublishedTables } from './destination.ts';
 import type { PublishedLake } from './lake.ts';
 import type { QuotaSnapshot } from './quota.ts';
@@ -21,13 +28,23 @@ export interface ReportedError {
   readonly exitCode: ExitCode;
   /** ISO time at which running again makes progress, if the server or the quota determines it. */
   readonly resumeAt?: string;
+  /** What was in the way of a run that was turned away, in the past tense. */
+  readonly wasHeld?: string;
 }
 
 /** An error as reports carry it: values only, no stack. */
 export function toReportedError(error: SyncError): ReportedError {
   const { code, message, hint, exitCode } = error;
   const ms = error instanceof QuotaError || error instanceof NetworkError ? error.resumeAtMs : undefined;
-  return { code, message, hint, exitCode, ...(ms !== undefined && { resumeAt: new Date(ms).toISOString() }) };
+  const wasHeld = error instanceof LockedError ? error.wasHeld : undefined;
+  return {
+    code,
+    message,
+    hint,
+    exitCode,
+    ...(ms !== undefined && { resumeAt: new Date(ms).toISOString() }),
+    ...(wasHeld !== undefined && { wasHeld }),
+  };
 }
 
 export interface RowCounts {

@@ -1,3 +1,4 @@
+import { describeRestore } from '../text/describe-restore.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../model/reports.ts';
 import { isUnfinished } from '../model/run-report.ts';
@@ -10,7 +11,7 @@ import { countScans, formatCount, formatCountOf, verbOf } from '../text/format-c
 import { formatBytes } from '../text/format-bytes.ts';
 import { formatMoment } from '../text/format-moment.ts';
 import type { ReportOptions } from './render-sync.ts';
-import { toSafeLine } from './safe-text.ts';
+import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { wrapText } from './wrap-text.ts';
 
@@ -38,7 +39,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
   const lines = [
     describePublished(report),
     ...describeElsewhere(report),
-    describeRestore(report),
+    tellRestore(report),
     describeLastRun(report),
     describeUnderWay(report.underWay, nowMs),
     describeLeft(report, nowMs),
@@ -167,10 +168,13 @@ function describeElsewhere({ elsewhere = [] }: StatusReport): readonly string[] 
   });
 }
 
-// As in a new container: nothing that was published is lost.
-function describeRestore({ restoresFrom }: StatusReport): string {
-  if (restoresFrom === undefined) return '';
-  return `There is no state here: the next sync restores it from ${toSafeLine(restoresFrom)} and rereads what was committed after that was published.`;
+function tellRestore({ restoresFrom, restoreUnknown }: StatusReport): string {
+  if (restoresFrom !== undefined) return describeRestore(toSafeLine(restoresFrom));
+  if (restoreUnknown === undefined) return '';
+  const { message, hint } = restoreUnknown;
+  return toSafeBlock(
+    `There is no state here, and whether a destination has one is not known: ${message}\n  next: ${hint}`,
+  );
 }
 
 function describeVerdict(row: StreamStatusRow): string {

@@ -2,7 +2,9 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { workFile } from '../../state/work-file.ts';
-import { StorageError } from '../model/errors.ts';
+import { StorageError, toSyncError } from '../model/errors.ts';
+import type { StatusReport } from '../model/reports.ts';
+import { toReportedError } from '../model/run-report.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { CarriedState } from '../publish/publisher.ts';
 import { listPublishers } from '../publish/registry.ts';
@@ -20,12 +22,24 @@ export interface StateSource {
   readonly state: CarriedState;
 }
 
+/** What is known of a state to continue from. */
+export type RestoreOutlook = Pick<StatusReport, 'restoresFrom' | 'restoreUnknown'>;
+
 /** What the next sync restores the state from; undefined if it has a state, or if nothing is published. */
 export async function findRestoreSource(settings: OfflineSettings): Promise<StateSource | undefined> {
   // Nothing is missing in a folder that only its owner may read.
   if (existsSync(workFile(settings.stateDir)) || isClosed(settings.stateDir)) return undefined;
   const [first] = await listStateSources(settings);
   return first;
+}
+
+/** The same for who only looks: a destination that cannot be asked hides nothing else. */
+export async function lookForRestore(settings: OfflineSettings): Promise<RestoreOutlook> {
+  try {
+    return { restoresFrom: (await findRestoreSource(settings))?.place };
+  } catch (thrown) {
+    return { restoresFrom: undefined, restoreUnknown: toReportedError(toSyncError(thrown)) };
+  }
 }
 
 function isClosed(folder: string): boolean {

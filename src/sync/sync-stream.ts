@@ -48,11 +48,9 @@ export async function syncStream(
     context.emit({ type: 'stream-finished', report });
     return { report, error: undefined, committed };
   } catch (thrown) {
-    const error = toStreamError(context, thrown);
-    error.hint = hintOfStream(error.hint, {
-      slice: sliceIdOf(stream),
-      wasCommitted: checkpoint !== undefined,
-    });
+    const found = toStreamError(context, thrown);
+    const safe = { slice: sliceIdOf(stream), wasCommitted: checkpoint !== undefined };
+    const error = found.withHint(hintOfStream(found.hint, safe));
     const report = reportStream(context, stream, started, {
       status: statusOf(stream, checkpoint, error),
       mode,

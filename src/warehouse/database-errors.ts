@@ -52,9 +52,11 @@ export function wrapDatabaseError(thrown: unknown, file: string, isPublished = f
   if (STATEMENT_ERROR.test(message) && !isReplay) return toBugError(message, file, thrown);
   const options = { context: { path: file }, cause: thrown };
   if (message.includes('Could not set lock on file')) {
-    return new LockedError(`${file} is open in another process: ${holderOf(message)}`, {
+    const holder = holderOf(message);
+    return new LockedError(`${file} is open in another process: ${holder ?? 'its holder is unknown'}`, {
       code: 'state_locked',
       hint: 'Close that process, or let it finish, and run again. Nothing was changed.',
+      wasHeld: `${holder ?? 'another program'} had ${file} open`,
       ...options,
     });
   }
@@ -135,6 +137,6 @@ function toBugError(message: string, file: string, thrown: unknown): BugError {
   });
 }
 
-function holderOf(message: string): string {
-  return /held in (.+? \(PID \d+\))/.exec(message)?.[1] ?? 'its holder is unknown';
+function holderOf(message: string): string | undefined {
+  return /held in (.+? \(PID \d+\))/.exec(message)?.[1];
 }

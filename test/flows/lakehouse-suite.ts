@@ -6,6 +6,7 @@ import { verifyState } from '../../src/commands/verify/verify.ts';
 import { COMPARE_FIX } from '../../src/publish/published-file.ts';
 import type { RunReport } from '../../src/model/run-report.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
+import { planOffline } from '../../src/commands/plan/plan.ts';
 import { Database } from '../../src/warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../src/warehouse/identifiers.ts';
 import type { LakeReader } from '../support/ducklake-reader.ts';
@@ -266,6 +267,10 @@ export function describeRepairs(name: string, place: number, getSite: () => Site
       await syncWell(lake.flow);
       rmSync(lake.flow.stateDir, { recursive: true });
       rmSync(lake.flow.duckdbPath);
+      const { notes } = await planOffline(lake.flow.settings(), { clock: lake.flow.clock });
+      expect(notes).toEqual([
+        expect.stringMatching(/^There is no state here: the next sync restores it from/),
+      ]);
       setRecords(lake.flow, [...ITEMS, ...makeItems(10, { perDay: 10, from: 50 })]);
       const report = await syncWell(lake.flow);
       expect(streamOf(report).mode).toBe('incremental');

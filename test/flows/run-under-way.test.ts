@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { renderStatus } from '../../src/render/render-status.ts';
 import type { StatusReport } from '../../src/model/reports.ts';
 import { closeKilledRunsInFile } from '../../state/run-file.ts';
-import { readRecentRuns } from '../../src/commands/read-runs.ts';
+import { readRecentRuns } from '../../state/recent-runs.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { createFlow, type Flow } from '../support/sync-harness.ts';
 

@@ -1,4 +1,3 @@
-import { readRunFile } from '../../../state/run-file.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
 import { DAY_MS } from '../../model/dates.ts';
@@ -19,6 +18,9 @@ import { countWork } from './count-work.ts';
 import { estimateDisk } from './estimate-disk.ts';
 import { estimateDuration, requestsPerDay, requestsPerWindow, totalOf } from '../../plan/estimate.ts';
 import { hideSecrets } from '../../storage/hide-secrets.ts';
+import { readRecentRuns } from '../../../state/recent-runs.ts';
+import { lookForRestore } from '../../storage/restore-work-file.ts';
+import { describeRestore } from '../../text/describe-restore.ts';
 import { estimateRows, type Known, readKnown } from './known-sizes.ts';
 import { openApi } from '../../run/open-api.ts';
 import { planStream } from '../../plan/plan-scan.ts';
@@ -74,7 +76,8 @@ export async function planSync(settings: Settings, options: PlanOptions): Promis
     };
     const streams = refuseNothing(settings, await planStreams({ settings, options, known, clock, sizeOf }));
     const { requests } = api.source.client.usage;
-    const facts = { nowMs: clock.now(), quota: await api.source.readQuota(), keyCheck };
+    const notes = [...keyCheck.notes, ...(await noteRestore(settings, known))];
+    const facts = { nowMs: clock.now(), quota: await api.source.readQuota(), keyCheck, notes };
     const plan = { ...summarize(settings, streams, facts), offline: false, requestsSpent: requests };
     return hideSecrets(settings, {
       ...plan,
@@ -94,10 +97,25 @@ export async function planOffline(settings: OfflineSettings, options: PlanOption
     rows: await estimateRows(stream, scan, checkpoint, known),
   });
   const streams = await planStreams({ settings, options, known, clock, sizeOf });
-  const seen = readRunFile(settings.stateDir).find(({ quota }) => quota !== undefined)?.quota;
-  const facts = { nowMs: clock.now(), quota: seen ?? noQuota, keyCheck: noKeyCheck };
+  const seen = readRecentRuns(settings.stateDir).find(({ quota }) => quota !== undefined)?.quota;
+  const notes = await noteRestore(settings, known);
+  const facts = { nowMs: clock.now(), quota: seen ?? noQuota, keyCheck: noKeyCheck, notes };
   const plan = { ...summarize(settings, streams, facts), offline: true, requestsSpent: 0 };
   return { ...plan, disk: await estimateDisk(settings, plan).catch(() => undefined) };
+}
+
+/** A plan without what earlier runs learned is that of a first sync, which the next one may not be. */
+async function noteRestore(settings: OfflineSettings, { checkpoints }: Known): Promise<readonly string[]> {
+  if (checkpoints.size > 0) return [];
+  const { restoresFrom, restoreUnknown } = await lookForRestore(settings);
+  if (restoresFrom !== undefined)
+    return [
+      `${describeRestore(restoresFrom)} It may read far less than a first sync, which is planned here.`,
+    ];
+  if (restoreUnknown === undefined) return [];
+  return [
+    `whether the next sync can continue from what is published is not known: ${restoreUnknown.message}`,
+  ];
 }
 
 /** Rows a scan would read, undefined if unknown, and what was noticed. */
@@ -142,12 +160,13 @@ interface PlanFacts {
   readonly nowMs: number;
   readonly quota: QuotaSnapshot;
   readonly keyCheck: KeyCheck;
+  readonly notes: readonly string[];
 }
 
 function summarize(
   settings: OfflineSettings,
   streams: readonly PlannedStream[],
-  { nowMs, quota, keyCheck }: PlanFacts,
+  { nowMs, quota, keyCheck, notes }: PlanFacts,
 ): Omit<PlanReport, 'disk' | 'offline' | 'requestsSpent'> {
   const { burstPerSecond, reserve, windowMs } = settings.quotaLimits;
   const perWindow = requestsPerWindow(settings.quotaLimits, quota.limit);
@@ -173,7 +192,7 @@ function summarize(
   return {
     streams: streams.map((stream) => noteLength(stream, perDay)),
     totals,
-    ...(keyCheck.notes.length > 0 && { notes: keyCheck.notes }),
+    ...(notes.length > 0 && { notes }),
     quota: { ...quota, requestsPerHour: perHour(perWindow, windowMs), windowSeconds: windowMs / 1_000 },
     windows: estimate?.windows,
     etaMs: estimate?.etaMs,

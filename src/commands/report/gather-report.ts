@@ -6,10 +6,11 @@ import type { ReportData, ReportRequest, StreamFacts } from '../../model/report-
 import type { StatusReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { nameScan } from '../../model/stream.ts';
+import { describeRestore } from '../../text/describe-restore.ts';
 import { version } from '../../model/version.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { withPublished } from '../../warehouse/query-published.ts';
-import { readRecentRuns } from '../read-runs.ts';
+import { readRecentRuns } from '../../../state/recent-runs.ts';
 import { readStatus } from '../status.ts';
 import { countRequests } from './count-requests.ts';
 import { findHiddenValues, readMadeRules } from './hidden-values.ts';
@@ -61,6 +62,7 @@ async function gather(
     showsValues: showValues,
     warnings: [
       ...settings.warnings,
+      ...(status.restoresFrom === undefined ? [] : [describeRestore(status.restoresFrom)]),
       ...(status.losses ?? []).map((loss) => `The lake is incomplete: ${loss}`),
     ],
     ...describeStreams(status, history, held.leftOut),
