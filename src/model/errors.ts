@@ -79,11 +79,11 @@ export abstract class SyncError extends Error {
 
   /** The same error with other advice, from a caller that knows more of what is safe. */
   withHint(hint: string): this {
-    const copy = Object.create(
-      Object.getPrototypeOf(this) as object,
-      Object.getOwnPropertyDescriptors(this),
-    ) as this;
-    return Object.defineProperty(copy, 'hint', { value: hint });
+    const copy = Object.create(Object.getPrototypeOf(this) as object) as this;
+    const values = Object.getOwnPropertyDescriptors(this);
+    // The stack may be an accessor, which only gives that of a real error.
+    const stack = { value: this.stack, configurable: true };
+    return Object.defineProperties(copy, { ...values, hint: { ...values.hint, value: hint }, stack });
   }
 }
 
