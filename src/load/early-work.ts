@@ -15,7 +15,7 @@ import type { ContractQuestion } from './check-contract.ts';
 const PART_BYTES = 64 * 2 ** 20;
 /** Rows that the engine compresses together. In the file, a part that ends within such a group is written again. */
 const GROUP_ROWS = 122_880;
-/** If a group is larger, parts are not made to end with one, bytes. */
+/** Where a group is larger, its rows would wait too long: parts are smaller then, and temporary, bytes. */
 const MOST_GROUP_BYTES = 256 * 2 ** 20;
 
 /** Reads and commits a scan with early work in parallel, and discards unused results. */
@@ -74,14 +74,14 @@ export class EarlyWork implements StageFollower {
     if (this.#pack !== undefined) this.#pack.take(toPackedPages(pages, startByte));
     else if (this.#rows === undefined) this.#held.push(...pages);
     this.#groups?.add(pages);
-    if (this.#readByte === 0 && this.#endByte > MOST_GROUP_BYTES && this.#groups?.hasNext === false)
-      this.#groups = undefined;
     if (this.#aside !== undefined || this.#endByte < LONG_BYTES) return;
     if (this.#rows === undefined) this.#start(this.#recordsFile, this.#tree);
     if (this.#isPartWhole()) this.#reading ??= this.#readOn();
   }
 
   #start(recordsFile: string, tree: FieldTree): void {
+    const groupBytes = (GROUP_ROWS * this.#endByte) / (this.#groups?.rows ?? 1);
+    if (groupBytes > MOST_GROUP_BYTES) this.#groups = undefined;
     const place = this.#groups === undefined ? 'temporary' : 'file';
     this.#rows = new EarlyRows(this.#context, this.#question, { recordsFile, tree, place });
     const { stream, checkpoint } = this.#question;

@@ -31,6 +31,11 @@ export class LinePlaces {
     }
   }
 
+  /** Lines from the last place on that begins a page. */
+  get rows(): number {
+    return this.#rows;
+  }
+
   /** Whether another place is there to be taken. */
   get hasNext(): boolean {
     return this.#rows - this.#last.lines >= this.#every;
