@@ -5,6 +5,7 @@ import type { Loading, RunContext } from '../run/run-context.ts';
 import type { CommittedScan } from '../run/scan.ts';
 import type { CommitStep } from '../run/step.ts';
 import type { LoadedScan, PlannedScan } from '../run/turn.ts';
+import { dropFirst } from '../warehouse/incoming.ts';
 import { applyCommit, evolveForCommit } from './apply-commit.ts';
 import { commentTable, listNullable } from './comment-table.ts';
 import { beginCommit, type Commit } from './begin-commit.ts';
@@ -54,6 +55,7 @@ export async function commitScan(
   for (const message of warnings) emit({ type: 'warning', stream: name, message });
   // The commit is valid even if this fails; publishing writes the log again and reports errors.
   await database.settleLog().catch(() => undefined);
+  await dropFirst(database).catch(() => undefined);
   return { done: report };
 }
 

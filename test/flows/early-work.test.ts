@@ -76,6 +76,7 @@ describe('a scan so long that its pages are worked on before it has ended', () =
     const rebuilt = await flow.rebuild();
     expect(rebuilt.streams[0]).toMatchObject({ status: 'rebuilt' });
     expect(await summarize(flow)).toEqual([clean]);
+    expect(await listTables(flow)).toEqual(['items']);
     expect(listFiles(flow, /\.part$|records\.ndjson/)).toEqual([]);
   });
 
