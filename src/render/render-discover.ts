@@ -10,7 +10,7 @@ import { describeEvidence } from './describe-evidence.ts';
 import { describeQuota } from './describe-run.ts';
 import { drawFields } from './draw-fields.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
-import { describeEnd, withoutName } from '../text/name-once.ts';
+import { describeEnd, withoutFirstOffset, withoutName } from '../text/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
 
@@ -68,7 +68,7 @@ function describeFailures(streams: readonly DiscoveredStream[]): readonly string
   for (const { stream, slice, error } of streams) {
     if (error === undefined) continue;
     const nameless = own.reduce((text, name) => withoutName(text, name), error.message);
-    const message = nameless.replace(/^(at )?offset 0(: | (?=\())/, '');
+    const message = withoutFirstOffset(nameless);
     const text = `${toSafeBlock(message)}\n  next: ${toSafeBlock(error.hint)}`;
     names.set(text, [...(names.get(text) ?? []), toSafeLine(nameScan(stream, slice))]);
   }

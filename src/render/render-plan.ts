@@ -9,7 +9,7 @@ import { formatBytes } from '../text/format-bytes.ts';
 import { formatForecast } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
-import { describeEnd, withoutName } from '../text/name-once.ts';
+import { describeEnd, withoutFirstOffset, withoutName } from '../text/name-once.ts';
 import type { FittingColumn } from './fitting-table.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { drawTable, measureTable } from './table.ts';
@@ -66,9 +66,7 @@ function describeFailures(streams: readonly PlannedStream[]): readonly string[] 
   const byText = new Map<string, string[]>();
   for (const { stream, slice, error } of streams) {
     if (error === undefined) continue;
-    // A plan only requests first pages: their offset adds nothing, and would make equal errors look
-    // different.
-    const message = withoutAnyName(error.message, streams).replace(/^(at )?offset 0(: | (?=\())/, '');
+    const message = withoutFirstOffset(withoutAnyName(error.message, streams));
     const text = `${toSafeBlock(message)}\n  next: ${toSafeBlock(error.hint)}`;
     byText.set(text, [...(byText.get(text) ?? []), toSafeLine(nameScan(stream, slice))]);
   }

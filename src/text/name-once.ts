@@ -1,7 +1,17 @@
 /** A message without the stream's name in front, for a place that already names the stream. */
 export function withoutName(message: string, stream: string): string {
   const rest = readRest(message, stream);
-  return rest === undefined ? message : rest.replace(/^[:,]? /, '');
+  return rest === undefined ? message : moveBrackets(rest.replace(/^[:,]? /, ''));
+}
+
+/** The same for who asks for first pages only: their offset adds nothing, and would make equal errors look different. */
+export function withoutFirstOffset(message: string): string {
+  return moveBrackets(message.replace(/^(at )?offset 0(: | (?=\())/, ''));
+}
+
+/** No sentence begins with a place in brackets. */
+function moveBrackets(message: string): string {
+  return message.replace(/^(\([^()]*\)): ([^\n]*)/, '$2 $1');
 }
 
 /** A message after the stream's name, which is not repeated if the message begins with it. */

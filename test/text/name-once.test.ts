@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeEnd, withName, withoutName } from '../../src/text/name-once.ts';
+import { describeEnd, withName, withoutFirstOffset, withoutName } from '../../src/text/name-once.ts';
 
 describe("a stream's name", () => {
   it.each([
@@ -16,7 +16,7 @@ describe("a stream's name", () => {
       'ep (/ep, status 200): x',
       'ep failed (/ep, status 200): x',
       'ep (/ep, status 200): x',
-      '(/ep, status 200): x',
+      'x (/ep, status 200)',
     ],
     ['ep has no rows', 'failed: ep has no rows', 'ep has no rows', 'ep has no rows'],
     ['failed twice', 'ep failed twice', 'ep: failed twice', 'failed twice'],
@@ -25,5 +25,14 @@ describe("a stream's name", () => {
     expect(describeEnd('ep', 'failed', message)).toBe(failed);
     expect(withName(message, 'ep')).toBe(logged);
     expect(withoutName(message, 'ep')).toBe(bare);
+  });
+
+  it.each([
+    ['at offset 0 (/ep, status 200): x', 'x (/ep, status 200)'],
+    ['offset 0: x', 'x'],
+    ['at offset 30 (/ep): x', 'at offset 30 (/ep): x'],
+    ['(/ep): x\nand more', 'x (/ep)\nand more'],
+  ])('leaves the first offset out of %j', (message, bare) => {
+    expect(withoutFirstOffset(message)).toBe(bare);
   });
 });
