@@ -116,6 +116,8 @@ export class Session {
     const recordClock = await openRecordClock(this.database, this.effects.clock);
     const startedAtMs = recordClock.now();
     const runId = await chooseRunId(this.database, this.settings.stateDir, wantedId, startedAtMs);
+    if (wantedId !== undefined && runId !== wantedId)
+      this.effects.onNote?.(`an earlier run has the id ${wantedId}: this one is ${runId}`);
     return { runId, recordClock, startedAtMs };
   }
 

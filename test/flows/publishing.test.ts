@@ -19,6 +19,7 @@ import { expectRows } from '../support/published.ts';
 import { type Reader, startReader } from '../support/start-reader.ts';
 import {
   createItemsFlow,
+  eventsOf,
   type Flow,
   HOUR_MS,
   makeItem,
@@ -164,7 +165,10 @@ describe('publishing', () => {
     const flow = createItemsFlow(ITEMS, { stream: full });
     await flow.sync({ runId: 'nightly' });
     flow.simulator.editRecords('items', (records) => [...records, makeItem(500)]);
-    expect(await flow.sync({ runId: 'nightly', force: true })).toMatchObject({ exitCode: 0 });
+    const second = await flow.sync({ runId: 'nightly', force: true });
+    expect(second).toMatchObject({ exitCode: 0, runId: 'nightly-2' });
+    const notes = eventsOf(flow, 'note').map(({ message }) => message);
+    expect(notes).toContain('an earlier run has the id nightly: this one is nightly-2');
     expect(await flow.rows('items')).toHaveLength(121);
   });
 
