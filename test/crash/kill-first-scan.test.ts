@@ -1,5 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectors } from '../../connectors/registry.ts';
+import { readStatus } from '../../src/commands/status.ts';
+import { verifyState } from '../../src/commands/verify/verify.ts';
+import { parseConfig } from '../../src/config/load-config.ts';
+import { resolveSettings } from '../../src/config/resolve-settings.ts';
 import { sync } from '../../src/index.ts';
 import type { ConfigInput } from '../../src/model/config.ts';
 import { type SimulatorServer, startSimulatorServer } from '../../src/simulator/server.ts';
@@ -10,7 +15,7 @@ import { type Outcome, readOutcome } from './read-outcome.ts';
 import type { ChildPlan, KillPoint } from './sync-child.ts';
 
 // 20 MB, so that the rows go into the file before they are committed.
-const ROWS = Array.from({ length: 400 }, (_, id) => ({ id, text: `${id} ${'z'.repeat(50_000)}` }));
+const ROWS = Array.from({ length: 10_000 }, (_, id) => ({ id, text: `${id} ${'z'.repeat(2_000)}` }));
 
 function at(begins: string, when: 'before' | 'after', nth = 1): readonly [string, KillPoint] {
   return [`${when} ${begins} (${nth})`, { at: 'sql', begins, nth, when }];
@@ -65,6 +70,10 @@ describe('a first sync that is killed while its rows are in the file and not com
       startNode(join(import.meta.dirname, 'sync-child.ts'), [JSON.stringify(plan)]),
     );
     expect(end.signal).toBe('SIGKILL');
+    const loaded = parseConfig(configure(folder), folder);
+    const settings = resolveSettings({ loaded, connectors, env: {}, nowMs: 0 });
+    const said = [await verifyState(settings), await readStatus(settings, 0)];
+    expect(JSON.stringify(said)).not.toContain('~first');
     expect(await sync(configure(folder))).toMatchObject({ exitCode: 0, warnings: [] });
     expect(dropTimes(await readOutcome(duckdbOf(folder)))).toEqual(wanted);
   });

@@ -7,12 +7,12 @@ import { beforeRequest } from '../../src/simulator/faults.ts';
 import { queryWorkFile } from '../crash/read-outcome.ts';
 import { createItemsFlow, DAY_MS, eventsOf, type Flow, streamOf } from '../support/sync-harness.ts';
 
-// So large that the scan is worth reading before it has ended: 20 MB, of which each page has half a one.
-const RECORDS = 400;
-const PAGE = 10;
+// So large that the scan is worth reading before it has ended: 20 MB. With longer ones, early rows of a first scan are temporary.
+const RECORDS = 10_000;
+const PAGE = 100;
 /** Rows that the engine writes together. */
 const GROUP_ROWS = 122_880;
-const filler = 'x'.repeat(50_000);
+const filler = 'x'.repeat(2_000);
 
 interface Large {
   readonly id: number;
