@@ -8,7 +8,7 @@ import { isRecordObject } from '../schema/observe-fields.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
-import { INCOMING } from '../warehouse/incoming.ts';
+import { deleteIncoming, INCOMING } from '../warehouse/incoming.ts';
 import { ALIKE, RELEASED } from '../warehouse/quarantine.ts';
 import { copyRejected, type RejectedRecords, RejectedWriter } from '../warehouse/rejected-records.ts';
 import { readStagedRecords, type StagedRecord } from '../stage/staged-records.ts';
@@ -175,7 +175,7 @@ async function takeOut(
       await writer.add({ position, ...placeOf(position), reason: ALIKE, path: name, text });
     }
     const positions = records.map(({ position }) => position).join(', ');
-    await database.run(`DELETE FROM ${INCOMING} WHERE _sluice_position IN (${positions})`);
+    await deleteIncoming(database, `s._sluice_position IN (${positions})`);
     // They may already be in quarantine, and stay there.
     if (releases) await database.run(`DELETE FROM ${RELEASED} WHERE position IN (${positions})`);
     return await writer.finish();

@@ -37,15 +37,15 @@ export class EarlyRows {
     if (this.#isOver) return;
     try {
       const question = await this.#question;
-      if (question === undefined || !acceptsAll(question, this.#tree)) return this.#giveUp();
+      if (question === undefined || !acceptsAll(question, this.#tree)) return this.giveUp();
       const { database } = this.#context;
       const held = { tree: this.#tree, forced: [] };
       const { columns } = await planColumns(database, question, held);
       if (this.#incoming.endByte === 0) await database.beginReading();
-      if (!(await this.#incoming.readTo(end, this.#tree, columns))) this.#giveUp();
+      if (!(await this.#incoming.readTo(end, this.#tree, columns))) this.giveUp();
     } catch {
       // A disk or engine error recurs when the rows are needed, and is reported then.
-      this.#giveUp();
+      this.giveUp();
     }
   }
 
@@ -60,7 +60,8 @@ export class EarlyRows {
     await this.#incoming.drop().catch(() => undefined);
   }
 
-  #giveUp(): void {
+  /** All is read again at the end. */
+  giveUp(): void {
     this.#isOver = true;
   }
 }

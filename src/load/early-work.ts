@@ -76,7 +76,8 @@ export class EarlyWork implements StageFollower {
     this.#groups?.add(pages);
     if (this.#aside !== undefined || this.#endByte < LONG_BYTES) return;
     if (this.#rows === undefined) this.#start(this.#recordsFile, this.#tree);
-    if (this.#isPartWhole()) this.#reading ??= this.#readOn();
+    if (this.#isPartTooLong()) this.#rows?.giveUp();
+    else if (this.#isPartWhole()) this.#reading ??= this.#readOn();
   }
 
   #start(recordsFile: string, tree: FieldTree): void {
@@ -93,6 +94,11 @@ export class EarlyWork implements StageFollower {
   #isPartWhole(): boolean {
     if (this.#groups !== undefined) return this.#groups.hasNext;
     return this.#readByte === 0 || this.#endByte - this.#readByte >= PART_BYTES;
+  }
+
+  /** Where records become long, a group would need more space and time than is left while pages come. */
+  #isPartTooLong(): boolean {
+    return this.#groups?.hasNext === false && this.#groups.bytes > MOST_GROUP_BYTES;
   }
 
   async #readOn(): Promise<void> {

@@ -31,9 +31,14 @@ export class LinePlaces {
     }
   }
 
-  /** Lines from the last place on that begins a page. */
+  /** Lines of the pages that are not completely before the last place. */
   get rows(): number {
     return this.#rows;
+  }
+
+  /** Their size. */
+  get bytes(): number {
+    return (this.#pages.at(-1)?.endByte ?? this.#last.byte) - this.#last.byte;
   }
 
   /** Whether another place is there to be taken. */

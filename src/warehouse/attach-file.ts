@@ -12,7 +12,7 @@ export async function attachFile(
   const { file, readOnly = false, folders, views = [], extensions, attachMore } = options;
   await session.run(`ATTACH ${quoteLiteral(file)} AS ${alias} ${describeAttach(options)}`);
   await session.run(`USE ${alias}`);
-  if (!readOnly) await dropLeftFirst(session);
+  if (!readOnly) await dropLeftFirst(session, alias);
   await attachMore?.(session);
   await session.run(`SET TimeZone = 'UTC'`);
   const reach = [...folders, ...views];

@@ -182,6 +182,11 @@ export class Database implements SqlSession {
     this.shape.settled();
   }
 
+  /** Makes the space of dropped tables free for what is written next; within a transaction that has to wait. */
+  async freeBlocks(): Promise<void> {
+    if (!this.#isInTransaction) await this.checkpoint();
+  }
+
   /** Does so if the log may have a statement that the engine cannot replay after a kill. */
   async settleLog(): Promise<void> {
     if (this.shape.isLogRisky) await this.checkpoint();

@@ -1,4 +1,5 @@
 import type { SqlSession } from '../model/sql.ts';
+import { isUnknownTable } from './database-errors.ts';
 
 /** Name of `FIRST`: a killed process may leave it to who only reads the file. */
 export const FIRST_NAME = '~first';
@@ -6,7 +7,14 @@ export const FIRST_NAME = '~first';
 /** A table of the file with the rows of a first scan: it becomes the stream's table, so that they are written once. */
 export const FIRST = `main."${FIRST_NAME}"`;
 
-/** Removes what a process left in a file if it ended before the commit of its first scan. */
-export async function dropLeftFirst(session: SqlSession): Promise<void> {
-  await session.run(`DROP TABLE IF EXISTS ${FIRST}`);
+/** Removes what a process left in the attached file if it ended before the commit of its first scan. */
+export async function dropLeftFirst(session: SqlSession, alias: string): Promise<void> {
+  try {
+    await session.run(`DROP TABLE ${FIRST}`);
+  } catch (thrown) {
+    if (isUnknownTable(thrown)) return;
+    throw thrown;
+  }
+  // Its space is free for what is written next.
+  await session.run(`CHECKPOINT ${alias}`);
 }

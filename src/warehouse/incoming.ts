@@ -53,7 +53,7 @@ export async function deleteIncoming(database: Database, where: string): Promise
   if (await isFirst(database)) {
     await database.run(`DROP VIEW ${INCOMING}`);
     await database.run(`CREATE TEMP TABLE "~incoming" AS FROM ${FIRST}`);
-    await database.run(`DROP TABLE ${FIRST}`);
+    await dropFirstTable(database);
   }
   await database.run(`DELETE FROM ${INCOMING} s WHERE ${where}`);
 }
@@ -63,8 +63,14 @@ export async function dropIncoming(database: Database): Promise<void> {
   const kind = (await isFirst(database)) ? 'VIEW' : 'TABLE';
   await database.run(`DROP ${kind} IF EXISTS ${INCOMING}`);
   if (!withFirst.has(database)) return;
-  await database.run(`DROP TABLE IF EXISTS ${FIRST}`);
+  await dropFirstTable(database);
   withFirst.delete(database);
+}
+
+async function dropFirstTable(database: Database): Promise<void> {
+  await database.run(`DROP TABLE IF EXISTS ${FIRST}`);
+  // Otherwise the rows that follow would make the file, and what is published of it, larger.
+  await database.freeBlocks();
 }
 
 /** The same if its rows are in the file, which has to be done before it is published. */

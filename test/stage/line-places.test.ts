@@ -14,6 +14,7 @@ it('finds every nth line, however its pages come and its places are taken', () =
         /** Bytes of each line so far. */
         const lines: number[] = [];
         let taken = 0;
+        let lastByte = 0;
         const endOf = (count: number) => lines.slice(0, count).reduce((sum, bytes) => sum + bytes, 0);
         for (const step of steps) {
           const added = step.pages.map((page) => {
@@ -22,9 +23,11 @@ it('finds every nth line, however its pages come and its places are taken', () =
           });
           places.add(added);
           expect(places.hasNext).toBe(lines.length - taken >= every);
+          expect(places.bytes).toBe(endOf(lines.length) - lastByte);
           if (!step.isTaken || !places.hasNext) continue;
           const { byte, lines: after } = places.take();
           taken = lines.length - (lines.length % every);
+          lastByte = byte;
           const before = lines.findIndex((_, at) => endOf(at) === byte);
           expect(endOf((byte === endOf(lines.length) ? lines.length : before) + after)).toBe(endOf(taken));
           expect(places.hasNext).toBe(false);

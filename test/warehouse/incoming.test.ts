@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Database } from '../../src/warehouse/database.ts';
@@ -142,6 +143,37 @@ describe('the incoming rows of a first scan', () => {
     await database.run('ALTER TABLE main.items ALTER COLUMN id TYPE VARCHAR');
     expect(await becomeTable(database, 'items', request)).toBe(false);
     expect(await countTables(database)).toBe(2);
+  });
+
+  it('take no space in the file once they were rejected, or left by a killed process', async () => {
+    const [clean, rejected, removed, killed] = [
+      await openTempDatabase(),
+      await openTempDatabase(),
+      await openTempDatabase(),
+      await openTempDatabase(),
+    ];
+    const rows = 2 * ONE_GROUP;
+    const load = async (opened: TempDatabase) => {
+      await bring(opened, 'temporary', rows);
+      await commit(opened, { softDeletes: false });
+      await opened.database.checkpoint();
+      return statSync(opened.file).size;
+    };
+    const size = await load(clean);
+    await bring(rejected, 'file', rows);
+    expect(await load(rejected)).toBeLessThan(size * 1.1);
+    await bring(removed, 'file', rows);
+    await deleteIncoming(removed.database, 's.id = 0');
+    await commit(removed, { softDeletes: false });
+    await removed.database.checkpoint();
+    expect(statSync(removed.file).size).toBeLessThan(size * 1.1);
+    await bring(killed, 'file', rows);
+    await killed.database.checkpoint();
+    const file = join(killed.scratch, 'work.duckdb');
+    execFileSync('cp', [killed.file, file]);
+    const database = await Database.open({ file, folders: [killed.scratch] });
+    expect(await load({ ...killed, database, file })).toBeLessThan(size * 1.1);
+    await database.release();
   });
 
   it('are copied where some of them are removed', async () => {
