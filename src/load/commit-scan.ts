@@ -55,6 +55,7 @@ export async function commitScan(
   for (const message of warnings) emit({ type: 'warning', stream: name, message });
   // The commit is valid even if this fails; publishing writes the log again and reports errors.
   await database.settleLog().catch(() => undefined);
+  // A rebuild, which has no early work, drops them nowhere else.
   await dropFirst(database).catch(() => undefined);
   return { done: report };
 }

@@ -61,7 +61,9 @@ export class EarlyWork implements StageFollower {
   async begin(recordsFile: string, tree: FieldTree): Promise<void> {
     await this.end();
     const { database } = this.#context;
-    const place = await chooseIncomingPlace(database, this.#question.stream, Infinity);
+    const choice = chooseIncomingPlace(database, this.#question.stream, Infinity);
+    // What fails here fails again when the rows are needed, and is reported then.
+    const place = await choice.catch(() => 'temporary');
     this.#groups = place === 'file' ? new LinePlaces(GROUP_ROWS) : undefined;
     this.#recordsFile = recordsFile;
     this.#tree = tree;

@@ -16,7 +16,7 @@ import { describeMasks, type MaskedFields } from '../schema/mask-records.ts';
 import type { ColumnChanges } from '../run/scan.ts';
 import type { CheckedScan, ContractQuestion } from './check-contract.ts';
 import { findCompanion } from './key-columns.ts';
-import { scheduleForgetting } from '../../state/rewrite-mark.ts';
+import { scheduleCompaction, scheduleForgetting } from '../../state/rewrite-mark.ts';
 
 /** The columns of a scan's table, and the changes that lead to them. */
 export interface PlannedColumns {
@@ -187,7 +187,17 @@ export async function rememberMasks(
     await forgetElements(database, stream.name);
     if (await wasSynced(database, stream)) await scheduleForgetting(database);
   }
-  if (masks !== undefined) await writeMeta(database, masksOf(stream.name), masks);
+  if (masks === undefined) return;
+  // Rows of a first scan that was never committed may be in the free space, as they were without these masks.
+  if (masks !== '{}' && (await hasFreeSpace(database))) await scheduleCompaction(database);
+  await writeMeta(database, masksOf(stream.name), masks);
+}
+
+async function hasFreeSpace(database: Database): Promise<boolean> {
+  const blocks = await database.count(
+    'SELECT free_blocks FROM pragma_database_size() WHERE database_name = current_database()',
+  );
+  return blocks > 0;
 }
 
 /** Whether an earlier scan of the stream, or of another of its slices, is in the file. */

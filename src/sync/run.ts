@@ -92,6 +92,8 @@ class SyncRun {
   ): Promise<SyncRun> {
     const { settings, database } = session;
     const { clock, signal } = session.effects;
+    // Before this run's progress takes the place of theirs.
+    closeKilledRunsInFile(settings.stateDir);
     const warnings: string[] = [];
     const meanwhile = new PublishMeanwhile(clock, () => publishAndGoOn(context));
     const observers = [
@@ -129,7 +131,6 @@ class SyncRun {
         for (const message of settings.warnings) emit({ type: 'warning', message });
         for (const event of [...this.#session.noticed, ...moved]) emit(event);
         this.#tellLedgerWarning();
-        closeKilledRunsInFile(settings.stateDir);
         appendRunFile(settings.stateDir, this.#log.describeSoFar());
         return this.#finish(streams, await this.#syncAll(streams));
       });

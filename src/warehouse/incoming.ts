@@ -73,7 +73,7 @@ async function dropFirstTable(database: Database): Promise<void> {
   await database.freeBlocks();
 }
 
-/** The same if its rows are in the file, which has to be done before it is published. */
+/** Removes `INCOMING` where its rows are in the file: call it before the file is published. */
 export async function dropFirst(database: Database): Promise<void> {
   if (withFirst.has(database)) await dropIncoming(database);
 }

@@ -113,9 +113,8 @@ async function noteRestore(settings: OfflineSettings, { checkpoints }: Known): P
       `${describeRestore(restoresFrom)} It may read far less than a first sync, which is planned here.`,
     ];
   if (restoreUnknown === undefined) return [];
-  return [
-    `whether the next sync can continue from what is published is not known: ${restoreUnknown.message}`,
-  ];
+  const { message, hint } = restoreUnknown;
+  return [`Whether the next sync can continue from what is published is not known: ${message}. ${hint}`];
 }
 
 /** Rows a scan would read, undefined if unknown, and what was noticed. */

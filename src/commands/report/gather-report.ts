@@ -62,7 +62,7 @@ async function gather(
     showsValues: showValues,
     warnings: [
       ...settings.warnings,
-      ...(status.restoresFrom === undefined ? [] : [describeRestore(status.restoresFrom)]),
+      ...(published === undefined ? describeLostState(status) : []),
       ...(status.losses ?? []).map((loss) => `The lake is incomplete: ${loss}`),
     ],
     ...describeStreams(status, history, held.leftOut),
@@ -78,6 +78,13 @@ async function gather(
     schemaChanges: held.schemaChanges,
     quarantine: held.quarantine,
   };
+}
+
+/** With nothing published here, the state may be elsewhere. */
+function describeLostState({ restoresFrom, restoreUnknown }: StatusReport): readonly string[] {
+  if (restoresFrom !== undefined) return [describeRestore(restoresFrom)];
+  if (restoreUnknown === undefined) return [];
+  return [`Whether a destination has the lost state is not known: ${restoreUnknown.message}`];
 }
 
 type Held = Pick<ReportData, 'tables' | 'schemaChanges' | 'quarantine' | 'leftOut'>;
