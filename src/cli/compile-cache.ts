@@ -1,8 +1,7 @@
-import { lstatSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
-import { makeFolders } from '../files/make-folders.ts';
+import { dirname, isAbsolute, join } from 'node:path';
 
 /** What decides whether and where compiled code is kept. */
 export interface CacheSurroundings {
@@ -31,12 +30,19 @@ export function findCacheFolder({ env, platform, userId, home }: CacheSurroundin
     const root = findCacheRoot(env, platform, home);
     const own = join(root, 'sluice');
     const folder = join(own, 'compiled');
-    makeFolders(folder, 0o700);
+    makePrivate(folder);
     // Anyone who can write to a folder can replace what is in it.
     return [root, own, folder].every((path) => isPrivate(path, userId)) ? folder : undefined;
   } catch {
     return undefined;
   }
+}
+
+// As `makeFolders` does, which is not imported: what is loaded before the cache is there is compiled at each start.
+function makePrivate(folder: string): void {
+  if (existsSync(folder)) return;
+  makePrivate(dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
 }
 
 function findCacheRoot(env: NodeJS.ProcessEnv, platform: NodeJS.Platform, home: () => string): string {
