@@ -1,5 +1,4 @@
 import type { SqlSession } from '../model/sql.ts';
-import { isUnknownTable } from './database-errors.ts';
 
 /** Name of `FIRST`: a killed process may leave it to who only reads the file. */
 export const FIRST_NAME = '~first';
@@ -9,12 +8,12 @@ export const FIRST = `main."${FIRST_NAME}"`;
 
 /** Removes what a process left in the attached file if it ended before the commit of its first scan. */
 export async function dropLeftFirst(session: SqlSession, alias: string): Promise<void> {
-  try {
-    await session.run(`DROP TABLE ${FIRST}`);
-  } catch (thrown) {
-    if (isUnknownTable(thrown)) return;
-    throw thrown;
-  }
+  const left = await session.all(
+    `SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' AND table_name = $1`,
+    [FIRST_NAME],
+  );
+  if (left.length === 0) return;
+  await session.run(`DROP TABLE ${FIRST}`);
   // Its space is free for what is written next.
   await session.run(`CHECKPOINT ${alias}`);
 }
