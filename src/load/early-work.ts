@@ -2,13 +2,13 @@ import type { EarlyPack } from '../archive/early-pack.ts';
 import type { FieldTree } from '../schema/observe-fields.ts';
 import type { StagedPageEntry } from '../stage/stage-store.ts';
 import type { EarlyIncoming } from '../warehouse/early-incoming.ts';
-import { dropFirst } from '../warehouse/incoming.ts';
+import { dropFirst, LONG_BYTES } from '../warehouse/incoming.ts';
 import { LinePlaces } from '../stage/line-places.ts';
 import type { StageFollower } from '../stage/scan-stage.ts';
 import { beginEarlyPack, toPackedPages } from './archive-scan.ts';
 import type { Loading } from '../run/run-context.ts';
 import { EarlyRows } from './early-rows.ts';
-import { chooseIncomingPlace, LONG_BYTES } from './incoming-place.ts';
+import { chooseIncomingPlace } from './incoming-place.ts';
 import type { ContractQuestion } from './check-contract.ts';
 
 /** Size of a part: each part has a setup cost equal to reading a few MB. */
@@ -61,7 +61,7 @@ export class EarlyWork implements StageFollower {
   async begin(recordsFile: string, tree: FieldTree): Promise<void> {
     await this.end();
     const { database } = this.#context;
-    const choice = chooseIncomingPlace(database, this.#question.stream, Infinity);
+    const choice = chooseIncomingPlace(database, this.#question.stream);
     // What fails here fails again when the rows are needed, and is reported then.
     const place = await choice.catch(() => 'temporary');
     this.#groups = place === 'file' ? new LinePlaces(GROUP_ROWS) : undefined;
@@ -83,8 +83,8 @@ export class EarlyWork implements StageFollower {
   }
 
   #start(recordsFile: string, tree: FieldTree): void {
-    const groupBytes = (GROUP_ROWS * this.#endByte) / (this.#groups?.rows ?? 1);
-    if (groupBytes > MOST_GROUP_BYTES) this.#groups = undefined;
+    if (this.#groups !== undefined && (this.#endByte / this.#groups.rows) * GROUP_ROWS > MOST_GROUP_BYTES)
+      this.#groups = undefined;
     const place = this.#groups === undefined ? 'temporary' : 'file';
     this.#rows = new EarlyRows(this.#context, this.#question, { recordsFile, tree, place });
     const { stream, checkpoint } = this.#question;

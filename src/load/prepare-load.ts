@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { type Checkpoint, sliceIdOf } from '../model/stream.ts';
 import {
   type CandidateColumn,
@@ -62,7 +61,7 @@ export async function prepareLoad(
     quarantined: await readQuarantineFilter(database, { stream: stream.name, slice: sliceIdOf(stream) }),
     tree: held.tree,
     constants: held.constants,
-    place: await chooseIncomingPlace(database, stream, (await stat(scan.recordsFile)).size),
+    place: await chooseIncomingPlace(database, stream),
     early: await early?.takeRows(),
     signal,
   });

@@ -1,4 +1,4 @@
-import { describeRestore } from '../text/describe-restore.ts';
+import { describeRestore, describeUnknownRestore } from '../text/describe-restore.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../model/reports.ts';
 import { isUnfinished } from '../model/run-report.ts';
@@ -172,9 +172,7 @@ function tellRestore({ restoresFrom, restoreUnknown }: StatusReport): string {
   if (restoresFrom !== undefined) return describeRestore(toSafeLine(restoresFrom));
   if (restoreUnknown === undefined) return '';
   const { message, hint } = restoreUnknown;
-  return toSafeBlock(
-    `There is no state here, and whether a destination has one is not known: ${message}\n  next: ${hint}`,
-  );
+  return toSafeBlock(`${describeUnknownRestore(message)}\n  next: ${hint}`);
 }
 
 function describeVerdict(row: StreamStatusRow): string {

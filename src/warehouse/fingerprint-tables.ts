@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { listDerivedViews } from './derived-views.ts';
-import { FIRST_NAME } from './first-table.ts';
-import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+import { NOT_FIRST } from './first-table.ts';
+import { quoteIdentifier } from './identifiers.ts';
 
 /** A checksum of a table's rows that does not depend on their order. */
 export interface TableFingerprint {
@@ -18,7 +18,7 @@ export async function fingerprintTables(database: Database): Promise<ReadonlyMap
   const tables = await database.all(
     `SELECT schema_name AS schema, table_name AS table, list(column_name || ' ' || data_type ORDER BY column_index)::JSON AS columns
        FROM duckdb_columns() WHERE database_name = current_database() AND schema_name IN ('main', '_sluice') AND NOT internal
-         AND table_name <> ${quoteLiteral(FIRST_NAME)}
+         AND ${NOT_FIRST}
        GROUP BY ALL ORDER BY ALL`,
   );
   const views = await listDerivedViews(database);

@@ -1,10 +1,12 @@
 import type { SqlSession } from '../model/sql.ts';
 
-/** Name of `FIRST`: a killed process may leave it to who only reads the file. */
-export const FIRST_NAME = '~first';
+const FIRST_NAME = '~first';
 
 /** A table of the file with the rows of a first scan: it becomes the stream's table, so that they are written once. */
 export const FIRST = `main."${FIRST_NAME}"`;
+
+/** SQL for lists of tables: a killed process may leave it to who only reads the file. */
+export const NOT_FIRST = `table_name <> '${FIRST_NAME}'`;
 
 /** Removes what a process left in the attached file if it ended before the commit of its first scan. */
 export async function dropLeftFirst(session: SqlSession, alias: string): Promise<void> {

@@ -1,8 +1,7 @@
 import { nameScan } from '../model/stream.ts';
 import type { Database } from './database.ts';
 import { tableName } from './evolve-table.ts';
-import { FIRST_NAME } from './first-table.ts';
-import { quoteLiteral } from './identifiers.ts';
+import { NOT_FIRST } from './first-table.ts';
 import { readScope } from './live-rows.ts';
 
 /** A part of a stream's table that has rows: those of a slice, or those without one (`''`). */
@@ -17,7 +16,7 @@ export interface HeldScan {
 export async function listHeldScans(database: Database): Promise<readonly HeldScan[]> {
   const tables = await database.all(
     `SELECT table_name FROM duckdb_tables() t WHERE database_name = current_database() AND schema_name = 'main'
-       AND table_name <> ${quoteLiteral(FIRST_NAME)} AND NOT EXISTS (FROM duckdb_columns() c WHERE c.database_name = t.database_name AND c.schema_name = 'main'
+       AND ${NOT_FIRST} AND NOT EXISTS (FROM duckdb_columns() c WHERE c.database_name = t.database_name AND c.schema_name = 'main'
          AND c.table_name = t.table_name AND c.column_name = '_valid_from') ORDER BY 1`,
   );
   const held: HeldScan[] = [];

@@ -11,6 +11,9 @@ import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
  */
 export const INCOMING = 'temp."~incoming"';
 
+/** Smaller scans are loaded quickly after they end, bytes. */
+export const LONG_BYTES = 16 * 2 ** 20;
+
 /** Rows of this many columns need more memory to be written to the file than is given while pages are fetched. */
 const MOST_COLUMNS = 200;
 
@@ -27,6 +30,7 @@ export async function createIncoming(
   columns: readonly ColumnPlan[],
   place: IncomingPlace = 'temporary',
 ): Promise<void> {
+  // Dropped first: replacing it would hold the rows of two streams in memory at once.
   await dropIncoming(database);
   if (place === 'temporary' || columns.length > MOST_COLUMNS) {
     await database.run(`CREATE TEMP TABLE "~incoming" AS ${query}`);
@@ -43,14 +47,14 @@ export async function createIncoming(
 
 /** Adds the rows of a query to `INCOMING`, by column name. */
 export async function appendIncoming(database: Database, query: string): Promise<void> {
-  const table = (await isFirst(database)) ? FIRST : INCOMING;
+  const table = (await isInFile(database)) ? FIRST : INCOMING;
   await database.run(`INSERT INTO ${table} BY NAME ${query}`);
 }
 
 /** Removes rows of `INCOMING`, which the condition calls `s`. */
 export async function deleteIncoming(database: Database, where: string): Promise<void> {
   // Only a table without deleted rows becomes another one.
-  if (await isFirst(database)) {
+  if (await isInFile(database)) {
     await database.run(`DROP VIEW ${INCOMING}`);
     await database.run(`CREATE TEMP TABLE "~incoming" AS FROM ${FIRST}`);
     await dropFirstTable(database);
@@ -60,7 +64,7 @@ export async function deleteIncoming(database: Database, where: string): Promise
 
 /** Removes `INCOMING` and its rows; those that became a stream's table stay. */
 export async function dropIncoming(database: Database): Promise<void> {
-  const kind = (await isFirst(database)) ? 'VIEW' : 'TABLE';
+  const kind = (await isInFile(database)) ? 'VIEW' : 'TABLE';
   await database.run(`DROP ${kind} IF EXISTS ${INCOMING}`);
   if (!withFirst.has(database)) return;
   await dropFirstTable(database);
@@ -90,7 +94,7 @@ export interface OwnValues {
  * its order; false if not. Call inside the transaction that created the table. Afterwards `INCOMING` cannot be read.
  */
 export async function becomeTable(database: Database, table: string, values: OwnValues): Promise<boolean> {
-  if (!(await isFirst(database))) return false;
+  if (!(await isInFile(database))) return false;
   const wanted = await readColumnsOf(database, tableName(table));
   const rows = await readColumnsOf(database, FIRST);
   const additions = listAdditions(
@@ -134,7 +138,7 @@ function isStart(columns: readonly Column[], all: readonly Column[]): boolean {
 }
 
 /** Whether `INCOMING` is a view of `FIRST`. */
-async function isFirst(database: Database): Promise<boolean> {
+async function isInFile(database: Database): Promise<boolean> {
   if (!withFirst.has(database)) return false;
   const views = `SELECT count(*) FROM duckdb_views() WHERE database_name = 'temp' AND view_name = '~incoming'`;
   return (await database.count(views)) > 0;

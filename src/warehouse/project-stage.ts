@@ -10,9 +10,9 @@ import {
   appendIncoming,
   createIncoming,
   deleteIncoming,
-  dropIncoming,
   INCOMING,
   type IncomingPlace,
+  LONG_BYTES,
 } from './incoming.ts';
 import { LEAST_LINE_LIMIT, LineWriter, type WrittenLines } from '../stage/line-writer.ts';
 import { findQuarantined, type QuarantineFilter, RELEASED } from './quarantine.ts';
@@ -37,7 +37,7 @@ export interface ProjectionRules {
   readonly tree?: FieldTree | undefined;
   /** The only effect of `hold`: it adds these fields, which no record has, to every object. */
   readonly constants?: Readonly<Record<string, unknown>> | undefined;
-  /** Where the rows go if the engine reads them directly; by default they are temporary. */
+  /** Where the rows of a long scan go if the engine reads them directly; by default they are temporary. */
   readonly place?: IncomingPlace | undefined;
   /** The part of the stage that was read during the scan. */
   readonly early?: EarlyPart | undefined;
@@ -110,9 +110,8 @@ async function readDirectly(
 ): Promise<LeftRecords> {
   const { size } = await stat(recordsFile);
   if (!(await completeEarly(database, size, columns, rules))) {
-    // Dropped first: replacing it would hold the rows of two streams in memory at once.
-    await dropIncoming(database);
-    if (!(await readWhole(database, recordsFile, columns, rules))) return 'all';
+    const place = size < LONG_BYTES ? 'temporary' : rules.place;
+    if (!(await readWhole(database, recordsFile, columns, { ...rules, place }))) return 'all';
     await database.beginLoad(size);
   }
   const isOdd = '_sluice_position IS NULL';

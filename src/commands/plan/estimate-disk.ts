@@ -7,8 +7,7 @@ import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts
 import type { OfflineSettings } from '../../model/settings.ts';
 import { sliceIdOf, sliceStream } from '../../model/stream.ts';
 import { listPublishers } from '../../publish/registry.ts';
-import { FIRST_NAME } from '../../warehouse/first-table.ts';
-import { quoteLiteral } from '../../warehouse/identifiers.ts';
+import { NOT_FIRST } from '../../warehouse/first-table.ts';
 import { withHeld } from '../../storage/with-held.ts';
 import { archiveFolder } from '../../storage/state-folder.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
@@ -140,7 +139,7 @@ async function measureTables(
   const rows = await withHeld(settings, (database) =>
     database.count(
       `SELECT coalesce(sum(estimated_size), 0) FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'
-         AND table_name <> ${quoteLiteral(FIRST_NAME)}`,
+         AND ${NOT_FIRST}`,
     ),
   );
   return { fileBytes: await measureFiles(settings), rows: rows ?? 0 };

@@ -20,7 +20,7 @@ import { estimateDuration, requestsPerDay, requestsPerWindow, totalOf } from '..
 import { hideSecrets } from '../../storage/hide-secrets.ts';
 import { readRecentRuns } from '../../../state/recent-runs.ts';
 import { lookForRestore } from '../../storage/restore-work-file.ts';
-import { describeRestore } from '../../text/describe-restore.ts';
+import { describeRestore, describeUnknownRestore } from '../../text/describe-restore.ts';
 import { estimateRows, type Known, readKnown } from './known-sizes.ts';
 import { openApi } from '../../run/open-api.ts';
 import { planStream } from '../../plan/plan-scan.ts';
@@ -114,7 +114,7 @@ async function noteRestore(settings: OfflineSettings, { checkpoints }: Known): P
     ];
   if (restoreUnknown === undefined) return [];
   const { message, hint } = restoreUnknown;
-  return [`Whether the next sync can continue from what is published is not known: ${message}. ${hint}`];
+  return [`${describeUnknownRestore(message)}. ${hint}`];
 }
 
 /** Rows a scan would read, undefined if unknown, and what was noticed. */

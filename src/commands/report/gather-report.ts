@@ -6,7 +6,7 @@ import type { ReportData, ReportRequest, StreamFacts } from '../../model/report-
 import type { StatusReport } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { nameScan } from '../../model/stream.ts';
-import { describeRestore } from '../../text/describe-restore.ts';
+import { describeRestore, describeUnknownRestore } from '../../text/describe-restore.ts';
 import { version } from '../../model/version.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { withPublished } from '../../warehouse/query-published.ts';
@@ -84,7 +84,7 @@ async function gather(
 function describeLostState({ restoresFrom, restoreUnknown }: StatusReport): readonly string[] {
   if (restoresFrom !== undefined) return [describeRestore(restoresFrom)];
   if (restoreUnknown === undefined) return [];
-  return [`Whether a destination has the lost state is not known: ${restoreUnknown.message}`];
+  return [`${describeUnknownRestore(restoreUnknown.message)}. ${restoreUnknown.hint}`];
 }
 
 type Held = Pick<ReportData, 'tables' | 'schemaChanges' | 'quarantine' | 'leftOut'>;

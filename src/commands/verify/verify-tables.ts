@@ -6,7 +6,7 @@ import type { OfflineSettings } from '../../model/settings.ts';
 import { type Checkpoint, type LearnedColumn, nameScan } from '../../model/stream.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { historyOf, readColumns, tableName, toEngineType } from '../../warehouse/evolve-table.ts';
-import { FIRST_NAME } from '../../warehouse/first-table.ts';
+import { NOT_FIRST } from '../../warehouse/first-table.ts';
 import { countDuplicates } from '../../warehouse/find-key.ts';
 import { countLiveRows, readScope } from '../../warehouse/live-rows.ts';
 
@@ -173,11 +173,10 @@ function describeRows(count: number, slice: string): string {
 async function listTables(database: Database): Promise<readonly string[]> {
   const rows = await database.all(
     // In the file of a lake they are views.
-    `SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,
+    `SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' AND ${NOT_FIRST} ORDER BY 1`,
   );
   const views = await listDerivedViews(database);
-  const names = rows.map((row) => String(row['table_name']));
-  return names.filter((name) => name !== FIRST_NAME && !views.has(`main.${name}`));
+  return rows.map((row) => String(row['table_name'])).filter((name) => !views.has(`main.${name}`));
 }
 
 function formatRows(count: number): string {
