@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { classifyString, Kind } from '../schema/field-kinds.ts';
+import { classifyString } from '../schema/classify-time.ts';
+import { Kind } from '../schema/field-kinds.ts';
 
 /** Whether a text has a format. */
 export type HasFormat = (text: string) => boolean;

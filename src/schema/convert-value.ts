@@ -1,7 +1,8 @@
 import { ExactNumber, isExactAsDouble, normalizeDecimal } from '../json/exact-number.ts';
 import type { ForcedType } from '../model/schema.ts';
 import { decimalRoom } from './column-types.ts';
-import { classifyString, INT128_MAX, INT64_MAX, Kind } from './field-kinds.ts';
+import { classifyString } from './classify-time.ts';
+import { INT128_MAX, INT64_MAX, Kind } from './field-kinds.ts';
 
 // A number of JSON's own spelling; text that only begins like one, or has zeros in front, is not a number.
 const NUMBER_TEXT = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

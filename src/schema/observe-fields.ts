@@ -1,5 +1,6 @@
 import { ExactNumber } from '../json/exact-number.ts';
-import { classifyExactNumber, classifyString, Kind, stringKinds } from './field-kinds.ts';
+import { classifyString } from './classify-time.ts';
+import { classifyExactNumber, Kind, stringKinds } from './field-kinds.ts';
 import { toFieldName, toPathPart } from './field-paths.ts';
 
 /** Objects nested deeper than this stay whole, as JSON. */

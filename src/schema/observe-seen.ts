@@ -1,5 +1,6 @@
 import { isInElement, SEEN_SIZE, SeenKind, type SeenMembers, type SeenPage } from '../model/page.ts';
-import { classifyString, Kind } from './field-kinds.ts';
+import { classifyBytes, classifyString } from './classify-time.ts';
+import { Kind } from './field-kinds.ts';
 import { createElementFields, MAY_BE_ROUNDED, ONLY_NULLS } from './element-fields.ts';
 import {
   type ElementFields,
@@ -164,11 +165,13 @@ function observeText(node: FieldNode, { seen, source }: SeenPage, at: number): v
   const isText = (node.kinds & Kind.text) !== 0;
   // No character takes less than a byte: nothing shorter in bytes is longer as a text.
   if (isText && end - start - 2 <= node.longestText) return;
-  const isRaw = ((seen[at] as number) & 0xf) === SeenKind.string;
-  const value = isRaw
-    ? source.toString('latin1', start + 1, end - 1)
-    : (JSON.parse(source.toString('utf8', start, end)) as string);
+  if (((seen[at] as number) & 0xf) === SeenKind.string) {
+    if (end - start - 2 > node.longestText) node.longestText = end - start - 2;
+    // Once plain text was seen, no other string can change the column's type.
+    if (!isText) node.kinds |= classifyBytes(source, start + 1, end - 1);
+    return;
+  }
+  const value = JSON.parse(source.toString('utf8', start, end)) as string;
   if (value.length > node.longestText) node.longestText = value.length;
-  // Once plain text was seen, no other string can change the column's type.
   if (!isText) node.kinds |= classifyString(value);
 }

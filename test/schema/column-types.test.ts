@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ColumnType } from '../../src/model/schema.ts';
 import { chooseType, decimalRoom, mayWiden, widenType } from '../../src/schema/column-types.ts';
-import { classifyExactNumber, classifyString, Kind } from '../../src/schema/field-kinds.ts';
+import { classifyString } from '../../src/schema/classify-time.ts';
+import { classifyExactNumber, Kind } from '../../src/schema/field-kinds.ts';
 import { createFieldTree, observeRecord } from '../../src/schema/observe-fields.ts';
 import { parseExact } from '../../src/json/exact-number.ts';
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { classifyString, Kind } from '../../src/schema/field-kinds.ts';
+import { classifyString } from '../../src/schema/classify-time.ts';
+import { Kind } from '../../src/schema/field-kinds.ts';
 import {
   type HostileJson,
   hostileJson,
