@@ -14,30 +14,48 @@ import { buildConfig, makeFolder, noBuiltIns, unlimited } from '../support/sync-
 import { type Outcome, readOutcome } from './read-outcome.ts';
 import type { ChildPlan, KillPoint } from './sync-child.ts';
 
-// 20 MB, so that the rows go into the file before they are committed.
-const ROWS = Array.from({ length: 10_000 }, (_, id) => ({ id, text: `${id} ${'z'.repeat(2_000)}` }));
+/** Rows that the engine writes together. */
+const GROUP_ROWS = 122_880;
+
+// 20 MB each, so that the rows go into the file before they are committed: at the end of the scan, or
+// a group of them while pages still come.
+const shapes = {
+  'of few long records': makeRows(10_000, 2_000),
+  'of more records than a group has': makeRows(GROUP_ROWS + 5_000, 120),
+} as const;
+type Shape = keyof typeof shapes;
+
+function makeRows(count: number, length: number): readonly unknown[] {
+  return Array.from({ length: count }, (_, id) => ({ id, text: `${id} ${'z'.repeat(length)}` }));
+}
 
 function at(begins: string, when: 'before' | 'after', nth = 1): readonly [string, KillPoint] {
   return [`${when} ${begins} (${nth})`, { at: 'sql', begins, nth, when }];
 }
 
-const points = [
-  at('CREATE TABLE main."~first"', 'after'),
-  at('INSERT INTO main."~first"', 'before'),
-  at('INSERT INTO main."~first"', 'after'),
-  at('DROP TABLE main."items"', 'after'),
-  at('ALTER TABLE main."~first" ADD', 'after'),
-  at('ALTER TABLE main."~first" RENAME', 'after'),
-  at('INSERT INTO _sluice.stream_runs', 'after'),
-  at('DROP VIEW IF EXISTS temp."~incoming"', 'before'),
-  at('CHECKPOINT', 'before'),
-  at('CHECKPOINT', 'after'),
-];
+const INSERT = 'INSERT INTO main."~first"';
+const points = {
+  'of few long records': [
+    at('CREATE TABLE main."~first"', 'after'),
+    at(INSERT, 'before'),
+    at(INSERT, 'after'),
+    at('DROP TABLE main."items"', 'after'),
+    at('ALTER TABLE main."~first" ADD', 'after'),
+    at('ALTER TABLE main."~first" RENAME', 'after'),
+    at('INSERT INTO _sluice.stream_runs', 'after'),
+    at('DROP VIEW IF EXISTS temp."~incoming"', 'before'),
+    at('CHECKPOINT', 'before'),
+    at('CHECKPOINT', 'after'),
+  ],
+  'of more records than a group has': [
+    at(INSERT, 'after'),
+    at(INSERT, 'after', 2),
+    at('ALTER TABLE main."~first" RENAME', 'after'),
+    at('CHECKPOINT', 'after'),
+  ],
+} as const satisfies Record<Shape, unknown>;
 
-let server: SimulatorServer;
-let wanted: Comparable;
-
-function configure(folder: string): ConfigInput {
+function configure(folder: string, server: SimulatorServer): ConfigInput {
   const streams = {
     ...noBuiltIns,
     items: { path: 'items', paginated: true, pageSize: 100, key: ['id'], deletes: 'soft' as const },
@@ -53,28 +71,34 @@ function duckdbOf(folder: string): string {
   return join(folder, 'warehouse.duckdb');
 }
 
-beforeAll(async () => {
-  const endpoints = { items: { paginated: true, records: () => ROWS } };
-  server = await startSimulatorServer(createSimulator({ builtIns: false, rateLimit: unlimited, endpoints }));
-  const folder = makeFolder();
-  expect(await sync(configure(folder))).toMatchObject({ exitCode: 0, warnings: [] });
-  wanted = dropTimes(await readOutcome(duckdbOf(folder)));
-});
-afterAll(() => server.close());
+describe.each(Object.keys(shapes) as readonly Shape[])('a first sync %s that is killed', (shape) => {
+  let server: SimulatorServer;
+  let wanted: Comparable;
 
-describe('a first sync that is killed while its rows are in the file and not committed', () => {
-  it.each(points)('%s leaves nothing to the next one but its pages', async (_, kill) => {
+  beforeAll(async () => {
+    const endpoints = { items: { paginated: true, records: () => shapes[shape] } };
+    server = await startSimulatorServer(
+      createSimulator({ builtIns: false, rateLimit: unlimited, endpoints }),
+    );
     const folder = makeFolder();
-    const plan: ChildPlan = { config: configure(folder), kill };
+    expect(await sync(configure(folder, server))).toMatchObject({ exitCode: 0, warnings: [] });
+    wanted = dropTimes(await readOutcome(duckdbOf(folder)));
+  });
+  afterAll(() => server.close());
+
+  it.each(points[shape])('%s leaves nothing to the next one but its pages', async (_, kill) => {
+    const folder = makeFolder();
+    const config = configure(folder, server);
+    const plan: ChildPlan = { config, kill };
     const end = await waitForEnd(
       startNode(join(import.meta.dirname, 'sync-child.ts'), [JSON.stringify(plan)]),
     );
     expect(end.signal).toBe('SIGKILL');
-    const loaded = parseConfig(configure(folder), folder);
+    const loaded = parseConfig(config, folder);
     const settings = resolveSettings({ loaded, connectors, env: {}, nowMs: 0 });
     const said = [await verifyState(settings), await readStatus(settings, 0)];
     expect(JSON.stringify(said)).not.toContain('~first');
-    expect(await sync(configure(folder))).toMatchObject({ exitCode: 0, warnings: [] });
+    expect(await sync(config)).toMatchObject({ exitCode: 0, warnings: [] });
     expect(dropTimes(await readOutcome(duckdbOf(folder)))).toEqual(wanted);
   });
 });
