@@ -57,6 +57,15 @@ function describeSafe({ pages, rowsInTable, verdict }: StreamReport): string {
   return [table, kept].filter((part) => part !== '').join('; ');
 }
 
+/** The error of a whole command and what to do next, if none of its streams says it already. */
+export function describeOwnError(
+  error: ReportedError | undefined,
+  streams: readonly { readonly error?: ReportedError | undefined }[],
+): readonly string[] {
+  if (error === undefined || streams.some((stream) => isSame(stream.error, error))) return [];
+  return [`${toSafeBlock(error.message)}\n  next: ${toSafeBlock(error.hint)}`];
+}
+
 /** Whether two errors say the same. */
 export function isSame(one: ReportedError | undefined, other: ReportedError | undefined): boolean {
   return one?.code === other?.code && one?.message === other?.message;

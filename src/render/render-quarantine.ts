@@ -7,6 +7,7 @@ import type {
 } from '../model/quarantine-report.ts';
 import { capitalize, describePlace } from './format-values.ts';
 import { nameScan } from '../model/stream.ts';
+import { describeOwnError } from './describe-failures.ts';
 import { describeChange } from './describe-notes.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
@@ -107,7 +108,7 @@ export function renderRetry(report: RetryReport, columns: number | undefined): s
     ...warnings.map((warning) => `warning: ${toSafeLine(warning)}`),
     ...streams.flatMap(describeLeft),
     ...streams.flatMap(describeFailure),
-    ...(error === undefined ? [] : [`${toSafeBlock(error.message)}\n  next: ${toSafeBlock(error.hint)}`]),
+    ...describeOwnError(error, streams),
     describeFooter(report),
   ].map((text) => wrapText(text, columns));
   return [...(streams.length === 0 ? [] : [table]), ...prose].join('\n\n');
@@ -156,7 +157,10 @@ export function summarizeRetry({ streams, error }: RetryReport): string {
 }
 
 function describeFooter(report: RetryReport): string {
-  return `${capitalize(summarizeRetry(report))}.${describePlace(report.published)}`;
+  // Its error is above.
+  const summary =
+    report.error === undefined ? capitalize(summarizeRetry(report)) : 'The retry did not finish';
+  return `${summary}.${describePlace(report.published)}`;
 }
 
 /** Ids for a summary. */

@@ -1,5 +1,6 @@
 import type { RebuildReport, RebuiltStream } from '../model/reports.ts';
 import { capitalize, describePlace } from './format-values.ts';
+import { describeOwnError } from './describe-failures.ts';
 import type { FittingColumn } from './fitting-table.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
@@ -29,9 +30,7 @@ export function renderRebuild(report: RebuildReport, columns: number | undefined
     ...report.warnings.map((warning) => `warning: ${toSafeLine(warning)}`),
     ...report.streams.flatMap(describeNotes),
     ...report.streams.flatMap(describeFailure),
-    ...(report.error === undefined
-      ? []
-      : [`${toSafeBlock(report.error.message)}\n  next: ${toSafeBlock(report.error.hint)}`]),
+    ...describeOwnError(report.error, report.streams),
     describeFooter(report),
   ];
   return [table, ...prose.map((text) => wrapText(text, columns))].join('\n\n');
@@ -98,5 +97,8 @@ function describeFailure({ stream, error }: RebuiltStream): readonly string[] {
 }
 
 function describeFooter(report: RebuildReport): string {
-  return `${capitalize(summarizeRebuild(report))}.${describePlace(report.published)}`;
+  // Its error is above.
+  const summary =
+    report.error === undefined ? capitalize(summarizeRebuild(report)) : 'The rebuild did not finish';
+  return `${summary}.${describePlace(report.published)}`;
 }

@@ -8,7 +8,7 @@ import { proveState } from '../../state/prove-state.ts';
 import { workFile } from '../../state/work-file.ts';
 import { toAbortError } from '../model/abort.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
-import { BugError, LockedError } from '../model/errors.ts';
+import { BugError, LockedError, PublishError } from '../model/errors.ts';
 import type { OfflineSettings, Settings } from '../model/settings.ts';
 import { inPublishOrder } from '../publish/publish-all.ts';
 import { listPublishers } from '../publish/registry.ts';
@@ -199,7 +199,17 @@ async function claimIdentity(database: Database, settings: Settings): Promise<vo
  * What we published is recognised without opening it, as a user may have it open for writing.
  */
 export async function assertTargetIsOurs(settings: OfflineSettings, signal?: AbortSignal): Promise<void> {
-  for (const publisher of inPublishOrder(listPublishers(settings))) await publisher.claim(signal);
+  for (const publisher of inPublishOrder(listPublishers(settings))) {
+    await publisher.claim(signal).catch((thrown: unknown) => {
+      throw sayNothingRequested(thrown);
+    });
+  }
+}
+
+// Most hints of a publisher are written for the end of a sync.
+function sayNothingRequested(thrown: unknown): unknown {
+  if (!(thrown instanceof PublishError) || /nothing was requested/i.test(thrown.hint)) return thrown;
+  return thrown.withHint(`${thrown.hint} Nothing was requested.`);
 }
 
 /**

@@ -357,6 +357,7 @@ describeWithServers('a DuckLake', () => {
       expect(error?.message).toContain(words);
       expect([2, 6]).toContain(error?.exitCode);
       expect(error?.hint).toMatch(/destination\.|CREATE/);
+      expect(error?.hint).toMatch(/nothing was requested/i);
       expect(flow.simulator.log).toEqual([]);
       const said = `${error?.message} ${error?.hint} ${String(error?.cause)}`;
       for (const secret of [store.secret, postgres.password, 'wrong-secret'])

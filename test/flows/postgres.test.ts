@@ -372,6 +372,7 @@ describeWithServers('Postgres', () => {
     expect(end.exitCode).toBe(6);
     expect(wordsOf(end)).toMatch(words);
     expect(wordsOf(end)).toContain('destination.postgres.url');
+    expect(wordsOf(end)).toMatch(/nothing was requested/i);
     expect(flow.simulator.log).toEqual([]);
     const said = `${wordsOf(end)} ${end instanceof SyncError ? String(end.cause) : ''}`;
     for (const secret of [postgres.password, 'wrong@']) expect(said).not.toContain(secret);

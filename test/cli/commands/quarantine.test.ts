@@ -171,6 +171,21 @@ describe('quarantine retry', () => {
     expect(JSON.parse(json)).toMatchObject({ ok: false, exitCode: 2, error: { code: 'config_invalid' } });
   });
 
+  it('says once what ended it', async () => {
+    const error = {
+      code: 'storage_failed',
+      message: 'the disk is full',
+      hint: 'Free space.',
+      exitCode: 6,
+    } as const;
+    const ended = { ...report, exitCode: 6 as const, published: undefined, error };
+    for (const streams of [report.streams, [{ ...stream, error }]]) {
+      const { stdout } = await retry({ ...ended, streams });
+      expect(stdout.match(/the disk is full\n {2}next: Free space\./g)).toHaveLength(1);
+      expect(stdout).toMatch(/\nThe retry did not finish\.\n$/);
+    }
+  });
+
   it('refuses what is not a stream name', async () => {
     await expect(retry(report, ['a b'])).resolves.toMatchObject({ exitCode: 2 });
   });

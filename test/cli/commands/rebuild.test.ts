@@ -68,6 +68,22 @@ describe('rebuild', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, error: { code: 'archive_incomplete' } });
   });
 
+  it('says once what ended it, whether a stream has the same error or not', async () => {
+    const error = {
+      code: 'storage_failed',
+      message: 'the disk is full',
+      hint: 'Free some space.',
+      exitCode: 6,
+    } as const;
+    for (const own of [error, undefined]) {
+      const streams = [{ ...items, status: 'failed', error: own } as const];
+      const ended: RebuildReport = { ...report, exitCode: 6, streams, published: undefined, error };
+      const { stdout } = await run(['rebuild'], { engine: engineWith(ended) });
+      expect(stdout.match(/the disk is full\n {2}next: Free some space\./g)).toHaveLength(1);
+      expect(stdout).toMatch(/\nThe rebuild did not finish\.\n$/);
+    }
+  });
+
   it('says what a dry run would load', async () => {
     const planned: RebuildReport = {
       ...report,
