@@ -18,6 +18,8 @@ export interface CompareRequest {
   readonly isWhole: boolean;
   /** Maximum number of examples of each kind. */
   readonly show: number;
+  /** Whether columns that the table does not have are compared too, as empty there. */
+  readonly withNewColumns?: boolean;
   /** Whether to measure how likely rows are equal by chance. */
   readonly withChance?: boolean;
 }
@@ -45,10 +47,12 @@ const EXAMPLE_COLUMNS = 8;
 export async function compareRows(database: Database, request: CompareRequest): Promise<RowDifferences> {
   const held = await readColumns(database, request.table);
   const stored = request.columns.filter(({ type }) => type !== 'NULL');
-  const common = stored.filter(({ name }) => held.has(name));
+  const isNew = ({ name }: ColumnPlan) => !held.has(name);
+  const common = request.withNewColumns === true ? stored : stored.filter((column) => !isNew(column));
   const names = common.map(({ name }) => name);
-  const key = request.key?.every((name) => names.includes(name)) === true ? request.key : undefined;
-  await prepare(database, request, common, key);
+  const key =
+    request.key?.every((name) => held.has(name) && names.includes(name)) === true ? request.key : undefined;
+  await prepare(database, request, { columns: common, isNew }, key);
   const found =
     key === undefined
       ? await compareWhole(database, request, names)
@@ -61,7 +65,7 @@ export async function compareRows(database: Database, request: CompareRequest): 
     rowsCompared,
     hasKey: key !== undefined,
     rowsInTable,
-    unknownColumns: stored.filter(({ name }) => !held.has(name)).map(({ name }) => name),
+    unknownColumns: stored.filter(isNew).map(({ name }) => name),
   };
 }
 
@@ -69,7 +73,10 @@ export async function compareRows(database: Database, request: CompareRequest): 
 async function prepare(
   database: Database,
   { table, slice }: CompareRequest,
-  columns: readonly ColumnPlan[],
+  {
+    columns,
+    isNew,
+  }: { readonly columns: readonly ColumnPlan[]; readonly isNew: (column: ColumnPlan) => boolean },
   key: readonly string[] | undefined,
 ): Promise<void> {
   const names = columns.map(({ name }) => quoteIdentifier(name));
@@ -81,10 +88,10 @@ async function prepare(
     `CREATE OR REPLACE TEMP TABLE "~theirs" AS SELECT ${['_sluice_position', ...names].join(', ')} FROM ${INCOMING} ${last}`,
   );
   const { own, live } = await readScope(database, table, slice);
-  const cells = columns.map(
-    ({ name, type }) =>
-      `TRY_CAST(${quoteIdentifier(name)} AS ${toEngineType(type)}) AS ${quoteIdentifier(name)}`,
-  );
+  const cells = columns.map((column) => {
+    const name = quoteIdentifier(column.name);
+    return `TRY_CAST(${isNew(column) ? 'NULL' : name} AS ${toEngineType(column.type)}) AS ${name}`;
+  });
   await database.run(
     `CREATE OR REPLACE TEMP TABLE "~ours" AS SELECT ${cells.join(', ') || '1 AS one'} FROM ${tableName(table)} t WHERE ${own} AND ${live}`,
   );

@@ -29,7 +29,7 @@ const STATEMENT_ERROR =
 const REPLAY_ERROR = /^\w+(?: \w+)? Error: Failure while replaying WAL file/;
 const REFUSED_BY_SYSTEM =
   /No space left|File too large|Disk quota|Could not write|Input\/output error|Too many open files|Permission denied|Read-only file system|Cannot allocate memory/;
-const OUT_OF_MEMORY = /Out of Memory Error|(?:could not|failed to) allocate/;
+const OUT_OF_MEMORY = /Out of Memory Error|(?:could not|failed to) (?:allocate|pin block)/;
 const NEWER_FORMAT = /version number \d+, but we can only read/;
 const DAMAGE = /not a valid DuckDB database|Corrupt|checksum/;
 

@@ -4,14 +4,14 @@ import { AbortedError, type SyncError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
 import { createCounted } from './create-instance.ts';
-import { attachFile } from './attach-file.ts';
+import { attachFile, readWidth } from './attach-file.ts';
 import { ATTACHED, type DatabaseOptions } from './database-options.ts';
 import { isFatal, isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
 import { EngineMemory, type EngineShare } from './engine-memory.ts';
 import { FileShape } from './file-shape.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { streamColumns } from './stream-columns.ts';
-import { createUtcConverter, nameType, toQueryCell } from './query-cells.ts';
+import { toQueryResult } from './query-cells.ts';
 
 // `StatementType.SELECT`: importing it would load the engine with this module.
 const SELECT_STATEMENT = 1;
@@ -79,6 +79,7 @@ export class Database implements SqlSession {
     try {
       this.shape.opening(this.file);
       await attachFile(this, this.#alias, this.#options);
+      if (this.#options.readOnly !== true) this.shape.opened(await readWidth(this, this.#options));
     } catch (error) {
       this.close();
       throw error;
@@ -87,6 +88,9 @@ export class Database implements SqlSession {
 
   async run(sql: string, values?: readonly SqlValue[]): Promise<void> {
     this.shape.follow(sql);
+    this.shape.widen(sql);
+    const share = this.#memory.fit(this.shape.width);
+    if (share !== undefined) await this.#give(share);
     try {
       await this.#guard(() => this.#connection.run(sql, values === undefined ? undefined : [...values]));
     } finally {
@@ -114,9 +118,7 @@ export class Database implements SqlSession {
   async query(sql: string, maxRows: number): Promise<QueryResult> {
     const limit = Math.min(maxRows, Number.MAX_SAFE_INTEGER);
     const reader = await this.#guard(() => this.#connection.streamAndReadUntil(sql, limit));
-    const columns = reader.columnNames().map((name, at) => ({ name, type: nameType(reader.columnType(at)) }));
-    const rows = reader.convertRows(await createUtcConverter()).slice(0, limit);
-    return { columns, rows: rows.map((row) => row.map(toQueryCell)) };
+    return toQueryResult(reader, limit);
   }
 
   /** Columns of a result in chunks, as it is computed; until the last one, no other statement may run. */

@@ -17,6 +17,12 @@ const READING: EngineShare = { megabytes: 64, threads: 1 };
 /** Beyond this size a load does not fit into memory anyway, and a second thread would take 60 MB more, bytes. */
 const LARGE_LOAD_BYTES = 512 * 2 ** 20;
 const MOST_MB = 2_048;
+/**
+ * What a table takes to be written, as blocks of all its columns are pinned at once (measured: 1.1 MB a column where it
+ * has a history). Too little then cannot be made up for: the engine closes a file that it could not write to its end.
+ */
+const COLUMN_MB = 1.5;
+const BESIDES_COLUMNS_MB = 64;
 /** Reading and packing this much leaves little behind, bytes; in many engines that is much together. */
 const SMALL_LOAD_BYTES = 4 * 2 ** 20;
 const FEW_ENGINES = 4;
@@ -33,6 +39,8 @@ export class EngineMemory {
   readonly #alike: Set<EngineMemory>;
   readonly #mostMb: number;
   #current: EngineShare;
+  /** Not to fall below, in MB. */
+  #leastMb = 0;
   #loadBytes = Infinity;
   /** The engine's last settings. */
   #threads: number | undefined;
@@ -49,7 +57,17 @@ export class EngineMemory {
    * waits for another one is never idle (measured with many small accounts: a quarter of all CPU).
    */
   get current(): EngineShare {
-    return this.#alike.size > 1 ? { ...this.#current, threads: 1 } : this.#current;
+    const megabytes = Math.max(this.#current.megabytes, this.#leastMb);
+    return { megabytes, threads: this.#alike.size > 1 ? 1 : this.#current.threads };
+  }
+
+  /** Raises the limits for tables of up to so many columns; undefined if they are high enough. */
+  fit(columns: number): EngineShare | undefined {
+    const neededMb = Math.min(Math.ceil(columns * COLUMN_MB) + BESIDES_COLUMNS_MB, this.#mostMb);
+    if (neededMb <= this.#leastMb) return undefined;
+    const { megabytes } = this.current;
+    this.#leastMb = neededMb;
+    return neededMb > megabytes ? this.current : undefined;
   }
 
   /** Whether the last load left so little memory unused that returning it is not worth a statement. */

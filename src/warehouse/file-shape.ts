@@ -7,6 +7,7 @@ const CHANGES_TABLES = /^\s*(?:ALTER|ATTACH|CREATE|DETACH|DROP|USE)\b/i;
 // The engine may fail to replay these from its log; it replays CREATE, DROP and COMMENT.
 const ALTERS = /^\s*ALTER\b/i;
 const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/g;
+const MAKES_COLUMNS = /^\s*(?:CREATE (?:OR REPLACE )?TABLE|ALTER TABLE .* ADD COLUMN)\b/is;
 const TEMPORARY_ONLY = /^\s*(?:CREATE (?:OR REPLACE )?TEMP|DROP TABLE (?:IF EXISTS )?temp\.)/i;
 
 /**
@@ -17,6 +18,12 @@ export class FileShape {
   readonly #columns = new Map<string, Columns>();
   #version = 0;
   #isLogRisky = false;
+  #width = 0;
+
+  /** Columns that the widest table of the file may have; rather too many than too few. */
+  get width(): number {
+    return this.#width;
+  }
 
   /** Whether the log of the file may have a statement that the engine cannot replay. */
   get isLogRisky(): boolean {
@@ -27,6 +34,18 @@ export class FileShape {
   opening(file: string): void {
     this.forget();
     this.#isLogRisky = existsSync(`${file}.wal`);
+  }
+
+  /** Call with the columns of the file's widest table. */
+  opened(width: number): void {
+    this.#width = width;
+  }
+
+  /** Call once before a statement, which may make a table or a column. */
+  widen(sql: string): void {
+    if (!MAKES_COLUMNS.test(sql)) return;
+    const listed = sql.split(',').length;
+    this.#width = /^\s*C/i.test(sql) ? Math.max(this.#width, listed) : this.#width + 1;
   }
 
   /** The log is written into the file. */

@@ -94,6 +94,20 @@ describe('verify --against-api', () => {
     ]);
   });
 
+  it.each([true, false])(
+    'finds a value in a field that the table has no column for (key: %s)',
+    async (hasKey) => {
+      const rows = makeItems(60).map(({ id, date }) => ({ ...(hasKey && { id }), date, kind: id % 3 }));
+      const flow = createItemsFlow(rows.map((row) => ({ ...row, empty: null })));
+      expect((await flow.sync()).exitCode).toBe(0);
+      expect((await compare(flow)).items).toMatchObject({ differs: false, missing: 0, differing: 0 });
+      flow.simulator.editRecords('items', (records) => records.with(7, { ...rows[7], empty: '', more: 1 }));
+      const { items } = await compare(flow);
+      expect(items).toMatchObject({ differs: true, ...(hasKey ? { differing: 1 } : { missing: 1 }) });
+      expect(items.notes).toContain('the table has no column for empty, more yet');
+    },
+  );
+
   it('shows as many examples as it is asked for', async () => {
     const flow = await createSynced();
     flow.simulator.editRecords('items', () => makeItems(250, { from: 500 }));

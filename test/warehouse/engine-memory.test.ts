@@ -40,6 +40,17 @@ describe('the memory of the engine', () => {
     expect(memory.beginReading()).toEqual({ megabytes: 64, threads: 1 });
     expect(megabytesOf(listShares(memory))).toEqual([64, 128, 256, 512, 1_024, 2_048]);
   });
+
+  it('is never less than the widest table takes to be written', () => {
+    const memory = new EngineMemory(false, 24_000);
+    expect(memory.fit(40)).toBeUndefined();
+    expect(memory.fit(150)).toEqual({ megabytes: 289, threads: 2 });
+    expect(memory.fit(120)).toBeUndefined();
+    expect(memory.beginReading()).toEqual({ megabytes: 289, threads: 1 });
+    expect(memory.begin(1e9)).toEqual({ megabytes: 289, threads: 1 });
+    expect(memory.grow()).toEqual({ megabytes: 578, threads: 1 });
+    expect(new EngineMemory(false, 512).fit(150)).toEqual({ megabytes: 156, threads: 2 });
+  });
 });
 
 // Columns take memory before they can spill: 400 of them do not fit into what the engine has at first.
@@ -51,7 +62,7 @@ describe('a statement that does not fit', () => {
     const { database } = await openTempDatabase();
     const limit = () => database.all(`SELECT current_setting('memory_limit') AS limit`);
     const [before] = await limit();
-    await database.run(`CREATE TABLE wide AS ${wide(130_000)}`);
+    await database.run(`CREATE TEMP TABLE wide AS ${wide(130_000)}`);
     expect(await database.count('SELECT count(*) FROM wide')).toBe(130_000);
     expect(await limit()).not.toEqual([before]);
     await database.beginLoad(0);
@@ -65,7 +76,7 @@ describe('a statement that does not fit', () => {
     const result = await database.transaction(async () => {
       turns += 1;
       await database.run(`INSERT INTO log VALUES ('turn ${turns}')`);
-      await database.run(`CREATE TABLE wide AS ${wide(130_000)}`);
+      await database.run(`CREATE TEMP TABLE wide AS ${wide(130_000)}`);
       return turns;
     });
     expect(turns).toBeGreaterThan(1);

@@ -101,3 +101,28 @@ describe('the log of a file', () => {
     expect(shape.isLogRisky).toBe(false);
   });
 });
+
+describe('the width of the tables', () => {
+  it('is at least that of the widest one, whatever makes it', async () => {
+    const shape = new FileShape();
+    const look = (sql: string) => {
+      shape.widen(sql);
+      return shape.width;
+    };
+    expect(look('SELECT 1, 2, 3, 4')).toBe(0);
+    expect(look('CREATE TEMP TABLE t AS SELECT 1, 2, 3')).toBe(0);
+    expect(look('CREATE TABLE IF NOT EXISTS t (a INTEGER, b INTEGER)')).toBe(2);
+    expect(look(' create or replace table t as select 1, 2, 3')).toBe(3);
+    expect(look('CREATE TABLE t (a INTEGER)')).toBe(3);
+    expect(look('ALTER TABLE main."t" ADD COLUMN IF NOT EXISTS d INTEGER')).toBe(4);
+    expect(look('ALTER TABLE t DROP COLUMN d')).toBe(4);
+  });
+
+  it('is read where a file is opened', async () => {
+    const { database } = await openTempDatabase();
+    await database.run('CREATE TABLE t (a INTEGER, b DECIMAL(38, 0))');
+    await database.release();
+    await database.reopen();
+    expect(database.shape.width).toBe(2);
+  });
+});

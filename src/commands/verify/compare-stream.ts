@@ -75,6 +75,7 @@ export async function compareStream(
     columns,
     key: checkpoint?.keyFields,
     isWhole: records.extent === 'exact',
+    withNewColumns: true,
     show,
   });
   return {
