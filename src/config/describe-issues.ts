@@ -141,5 +141,8 @@ function phraseUnknownKey(parent: ConfigPath, key: string, { allows }: Scope): s
 // Inside a stream, `streams.*` means this stream.
 function placeStream(path: readonly string[], parent: ConfigPath): ConfigPath {
   const stream = parent[0] === 'streams' ? parent[1] : undefined;
-  return path.map((part) => (part === '*' ? (stream ?? 'NAME') : part));
+  return path.map((part, at) => {
+    if (part !== '*') return part;
+    return path[at - 1] === 'columns' ? 'FIELD' : (stream ?? 'NAME');
+  });
 }

@@ -116,6 +116,11 @@ export function isUnfinished(status: string): boolean {
   return status === 'running' || status === 'killed';
 }
 
+/** A run as JSON has it: one that did not record its end has no exit code and no end. */
+export function withoutEnd<T extends { readonly status: string }>(run: T): T {
+  return isUnfinished(run.status) ? { ...run, exitCode: null, finishedAt: null } : run;
+}
+
 export interface RunReport {
   readonly runId: string;
   readonly status: RunStatus;

@@ -73,7 +73,7 @@ function describeLastRun({ lastRun, refused, published, unreadable }: StatusRepo
   const started = formatMoment(lastRun.startedAt);
   if (status === 'running') return `Under way: run ${lastRun.runId}, since ${started}.`;
   if (status === 'killed') {
-    return `Last: run ${lastRun.runId}, started ${started}, was killed; the next sync continues from what it kept.`;
+    return `Last: run ${lastRun.runId}, started ${started}, did not record its end: it was killed, or its disk was full. The next sync continues from what it kept.`;
   }
   return `Last: ${summarizeRun(lastRun)}; ${formatMoment(lastRun.finishedAt)}.`;
 }

@@ -41,7 +41,7 @@ const endings: Readonly<Record<string, string>> = {
   partial: 'was not complete',
   stopped: 'was stopped',
   interrupted: 'was interrupted',
-  killed: 'was killed',
+  killed: 'did not record its end',
 };
 
 function describeHealth(streams: readonly JudgedStream[], data: ReportData): string {

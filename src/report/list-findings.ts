@@ -78,7 +78,7 @@ const endings: Readonly<Record<string, string>> = {
   failed: 'failed',
   stopped: 'stopped before its end, with its progress kept',
   interrupted: 'was interrupted, with its progress kept',
-  killed: 'was killed; what it had committed is safe',
+  killed: 'did not record its end (it was killed, or its disk was full); what it had committed is safe',
   partial: 'ended with some streams failed',
 };
 

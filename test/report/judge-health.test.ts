@@ -112,7 +112,7 @@ describe('the headline over a run that did not end well', () => {
   it.each([
     ['failed', 'The last run failed; the stream is verified and up to date', 'bad'],
     ['partial', 'The last run was not complete; the stream is verified and up to date', 'bad'],
-    ['killed', 'The last run was killed; the stream is verified and up to date', 'note'],
+    ['killed', 'The last run did not record its end; the stream is verified and up to date', 'note'],
     ['complete', 'The stream is verified and up to date', 'good'],
   ])('says of a %s run: %s', (status, headline, tone) => {
     expect(after(status)).toMatchObject({ headline, tone });

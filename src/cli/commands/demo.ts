@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { QueryResult } from '../../model/reports.ts';
 import type { RunReport } from '../../model/run-report.ts';
@@ -103,8 +102,8 @@ async function runStory(context: CliContext, globals: GlobalValues, scene: Scene
 
 async function writeConfig({ engine, clock }: CliContext, { simulator, dir }: Scene): Promise<Settings> {
   const template = { baseUrl: simulator.baseUrl, duckdb: './warehouse.duckdb', folder: dir };
-  const path = join(dir, 'sluice.yaml');
-  await writeFile(path, await engine.buildConfigTemplate(template));
+  const { writeDemoConfig } = await import('../demo/demo-folder.ts');
+  const path = await writeDemoConfig(dir, await engine.buildConfigTemplate(template));
   // Without HOME, the demo's ledger lies in the demo's own folder and not among the user's.
   const env = { ANALYTICS_API_KEY: simulator.key };
   return engine.loadSettings({ path, env, nowMs: clock.now() });

@@ -1,5 +1,5 @@
 import type { RunSummary } from '../../model/reports.ts';
-import { kindOf, type RunReport } from '../../model/run-report.ts';
+import { kindOf, type RunReport, withoutEnd } from '../../model/run-report.ts';
 import type { CommandOutcome } from '../frame/command.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
@@ -34,7 +34,7 @@ export const runsCommand = defineAccountCommand({
     return {
       exitCode: 0,
       summary: counts.filter((part) => part !== '').join(', '),
-      result: runs,
+      result: runs.map(withoutEnd),
       text: blocks.filter((block) => block !== '').join('\n\n'),
     };
   },
@@ -43,9 +43,10 @@ export const runsCommand = defineAccountCommand({
 async function toRunOutcome(run: RunReport | RunSummary, context: CliContext): Promise<CommandOutcome> {
   const summary = `run ${run.runId}: ${run.status}`;
   const { renderRunSummary, toRunSummary } = await import('../../render/render-runs.ts');
-  if (!('streams' in run)) return { exitCode: 0, summary, result: run, text: renderRunSummary(run) };
+  if (!('streams' in run))
+    return { exitCode: 0, summary, result: withoutEnd(run), text: renderRunSummary(run) };
   const { renderRunReport } = await import('../../render/render-sync.ts');
   const options = { nowMs: context.clock.now(), columns: context.output.stdout.columns() };
   const text = `${renderRunSummary(toRunSummary(run))}\n\n${renderRunReport(run, options)}`;
-  return { exitCode: 0, summary, result: { ...run, kind: kindOf(run) }, text };
+  return { exitCode: 0, summary, result: { ...withoutEnd(run), kind: kindOf(run) }, text };
 }

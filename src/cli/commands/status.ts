@@ -1,4 +1,5 @@
 import type { StatusReport } from '../../model/reports.ts';
+import { withoutEnd } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { type CommandOutcome, defineCommand } from '../frame/command.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
@@ -47,7 +48,7 @@ export const statusCommand = defineCommand({
     const report = isWatch ? await watchStatus(context, settings) : await context.engine.readStatus(settings);
     const { summarizeStatus } = await import('../../render/render-status.ts');
     const text = await render(context, report);
-    return { exitCode: 0, summary: summarizeStatus(report), result: report, text };
+    return { exitCode: 0, summary: summarizeStatus(report), result: toJson(report), text };
   },
 });
 
@@ -58,6 +59,10 @@ async function watchStatus(context: CliContext, settings: OfflineSettings): Prom
     if (!isRunning(report)) return report;
     await showUntilNext(context, await render(context, report));
   }
+}
+
+function toJson(report: StatusReport): StatusReport {
+  return { ...report, lastRun: report.lastRun && withoutEnd(report.lastRun) };
 }
 
 function isRunning(report: StatusReport | undefined): boolean {

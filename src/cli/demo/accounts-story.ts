@@ -10,6 +10,7 @@ import { placeAccounts } from '../../config/config-template.ts';
 import { syncAccounts } from '../steps/sync-accounts.ts';
 import { type AccountTables, describeAccountTables, describeAccountsNext } from './accounts-text.ts';
 import { DEMO_ACCOUNTS } from './demo-accounts.ts';
+import { writeDemoConfig } from './demo-folder.ts';
 import { writeHeading } from './demo-text.ts';
 
 /** What the demo of several accounts is about. */
@@ -96,11 +97,8 @@ async function writeProject(
   { accounts, baseUrl }: { readonly accounts: readonly DemoAccount[]; readonly baseUrl: string },
 ): Promise<string> {
   const names = accounts.map(({ name }) => name);
-  const path = join(dir, 'sluice.yaml');
-  await writeFile(
-    path,
-    await engine.buildConfigTemplate({ baseUrl, ...placeAccounts('.', names), folder: dir }),
-  );
+  const template = { baseUrl, ...placeAccounts('.', names), folder: dir };
+  const path = await writeDemoConfig(dir, await engine.buildConfigTemplate(template));
   const { ACCOUNT_KEY_FILE } = await import('../../config/secret-paths.ts');
   makeFolders(join(dir, 'keys'), 0o700);
   for (const { name, key } of accounts) {

@@ -1,16 +1,19 @@
-import { readdir, rm, rmdir, writeFile } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolders } from '../../files/make-folders.ts';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { DEMO_ACCOUNTS } from './demo-accounts.ts';
 
-/** Marks a folder as the demo's, which may recreate it. */
+/** Marks a folder as the demo's, which may recreate it; has a hash of the config that the demo wrote. */
 const DEMO_MARKER = '.sluice-demo';
+const ABOUT_MARKER = 'Created by `sluice demo`, which may recreate it.\n';
+const CONFIG = 'sluice.yaml';
 
 // Only what the demo makes itself is removed: a notebook somebody kept there stays.
 const OWN_ENTRIES = [
-  ...['sluice.yaml', 'warehouse.duckdb', 'warehouse.duckdb.wal', '.sluice', DEMO_MARKER],
+  ...[CONFIG, 'warehouse.duckdb', 'warehouse.duckdb.wal', '.sluice', DEMO_MARKER],
   ...DEMO_ACCOUNTS.flatMap((name) => [
     `keys/${name}`,
     `accounts/${name}.duckdb`,
@@ -32,14 +35,38 @@ export async function prepareDemoFolder(dir: string, shownAs: string): Promise<v
       context: { path: shownAs },
     });
   }
+  if (await isConfigChanged(dir)) {
+    const path = join(shownAs, CONFIG);
+    throw new ConfigError(`${path} was changed since the demo wrote it; nothing in ${shownAs} was touched`, {
+      code: 'usage_invalid',
+      hint: 'Move it to another folder, or choose another one for the demo: sluice demo --dir ./other-demo',
+      context: { path },
+    });
+  }
   try {
     for (const entry of OWN_ENTRIES) await rm(join(dir, entry), { recursive: true, force: true });
     for (const folder of OWN_FOLDERS) await rmdir(join(dir, folder)).catch(() => undefined);
     makeFolders(dir);
-    await writeFile(join(dir, DEMO_MARKER), 'Created by `sluice demo`, which may recreate it.\n');
+    await writeFile(join(dir, DEMO_MARKER), ABOUT_MARKER);
   } catch (cause) {
     throw toFolderError(shownAs, cause);
   }
+}
+
+/** Writes the demo's config, and remembers it; returns its path. */
+export async function writeDemoConfig(dir: string, text: string): Promise<string> {
+  const path = join(dir, CONFIG);
+  await writeFile(path, text);
+  await writeFile(join(dir, DEMO_MARKER), `${ABOUT_MARKER}${CONFIG}: ${hash('sha256', text)}\n`);
+  return path;
+}
+
+/** Whether a user made the config their own: it may be all that is left of an afternoon's work. */
+async function isConfigChanged(dir: string): Promise<boolean> {
+  const read = (name: string) => readFile(join(dir, name), 'utf8').catch(() => undefined);
+  const [marker, config] = [await read(DEMO_MARKER), await read(CONFIG)];
+  const known = /^sluice\.yaml: ([0-9a-f]{64})$/m.exec(marker ?? '')?.[1];
+  return config !== undefined && known !== undefined && hash('sha256', config) !== known;
 }
 
 async function listEntries(dir: string, shownAs: string): Promise<readonly string[]> {

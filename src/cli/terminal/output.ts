@@ -74,7 +74,7 @@ function describeTerminal(stream: OutputStream, env: NodeJS.ProcessEnv): Termina
     hasUnicode: hasUnicodeLocale(env),
     hasColours,
     paint: (style, text) => (hasColours ? styleText(style, text, { validateStream: false }) : text),
-    columns: () => (isTerminal ? Math.max(20, stream.columns ?? 80) : undefined),
+    columns: () => (isTerminal ? Math.max(20, stream.columns || 80) : undefined),
   };
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -86,6 +86,20 @@ describe('demo', () => {
       'my.ipynb',
       'sluice.yaml',
     ]);
+  });
+
+  it('refuses a folder whose config was changed', async () => {
+    await run(['demo'], { cwd, engine: createEngine([]) });
+    const config = join(cwd, 'sluice-demo', 'sluice.yaml');
+    const text = `${await readFile(config, 'utf8')}# mine\n`;
+    await writeFile(config, text);
+    const events: string[] = [];
+    const { exitCode, stderr } = await run(['demo'], { cwd, engine: createEngine(events) });
+    expect({ exitCode, events }).toEqual({ exitCode: 2, events: [] });
+    expect(stderr).toContain('sluice.yaml was changed since the demo wrote it; nothing in');
+    expect(await readFile(config, 'utf8')).toBe(text);
+    await unlink(config);
+    await expect(run(['demo'], { cwd, engine: createEngine([]) })).resolves.toMatchObject({ exitCode: 0 });
   });
 
   it('refuses a folder it did not make', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/model/errors.ts';
 import type { CheckReport, RunSummary, StatusReport } from '../../../src/model/reports.ts';
+import { toRunSummary } from '../../../src/render/render-runs.ts';
 import { run, stoppedClock } from '../support/capture.ts';
 import { createFakeEngine } from '../support/fake-engine.ts';
 import { NOW_MS, makeRunReport } from '../support/reports.ts';
@@ -248,12 +249,33 @@ describe('status', () => {
 
   it.each([
     ['running', 'Under way: run run-1, since 2026-11-20 13:46:55 UTC.'],
-    ['killed', 'Last: run run-1, started 2026-11-20 13:46:55 UTC, was killed;'],
+    ['killed', 'Last: run run-1, started 2026-11-20 13:46:55 UTC, did not record its end: it was killed,'],
   ] as const)('tells of a run that is %s', async (status, line) => {
     const open = { ...report, lastRun: makeRunReport({ status }) };
     const { stdout } = await run(['status'], { engine: { readStatus: () => Promise.resolve(open) } });
     expect(stdout).toContain(line);
     expect(stdout).toContain('Quota when last seen: 558');
+    const json = await run(['status', '--json'], { engine: { readStatus: () => Promise.resolve(open) } });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      result: { lastRun: { status, exitCode: null, finishedAt: null } },
+    });
+  });
+
+  it.each(['killed', 'running', 'failed'] as const)('lists the end of a run that is %s', async (status) => {
+    const report = { ...makeRunReport({ status }), exitCode: 1 as const };
+    const engine = {
+      readRuns: () => Promise.resolve([toRunSummary(report)]),
+      readRun: () => Promise.resolve(report),
+      findRefusal: () => Promise.resolve(undefined),
+    };
+    const end =
+      status === 'failed'
+        ? { exitCode: 1, finishedAt: report.finishedAt }
+        : { exitCode: null, finishedAt: null };
+    const all = await run(['runs', '--json'], { engine });
+    expect(JSON.parse(all.stdout)).toMatchObject({ result: [{ status, ...end }] });
+    const one = await run(['runs', report.runId, '--json'], { engine });
+    expect(JSON.parse(one.stdout)).toMatchObject({ result: { status, ...end } });
   });
 
   it('looks again with --watch until the run has ended', async () => {
