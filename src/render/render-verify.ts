@@ -32,11 +32,13 @@ export function renderVerify(report: VerifyReport, screen: Screen, nowMs: number
 export function summarizeVerify({ items, comparison }: VerifyReport): string {
   const count = (status: string) => items.filter((item) => item.status === status).length;
   const [failed, skipped, warnings] = [count('failed'), count('skipped'), count('warning')];
+  const isEmpty = skipped > 0 && skipped === items.length;
   const asides = [
-    skipped === 0 ? '' : `${formatCount(skipped)} could not be checked`,
+    skipped === 0 || isEmpty ? '' : `${formatCount(skipped)} could not be checked`,
     warnings === 0 ? '' : formatCountOf(warnings, 'warning'),
   ].filter((part) => part !== '');
-  const offline = failed === 0 ? 'the files agree' : `${formatCountOf(failed, 'item')} failed`;
+  const fine = isEmpty ? 'nothing could be checked' : 'the files agree';
+  const offline = failed === 0 ? fine : `${formatCountOf(failed, 'item')} failed`;
   const whole = [offline, ...asides].join(', ');
   return comparison === undefined ? whole : `${whole}; ${summarizeComparison(comparison)}`;
 }

@@ -15,7 +15,7 @@ it('names a table that differs as it is called where it was published', () => {
   const facts = { ...hold('2'), comparedAs: 'Postgres' };
   const nameTable = (name: string) => nameThere('analytics', name);
   const tell = (published: PublishedFacts) => compareFiles(publisher, published, work).detail;
-  expect(tell({ ...facts, nameTable })).toMatch(/^analytics\.items differ from/);
-  expect(tell(facts)).toMatch(/^main\.items differ from/);
+  expect(tell({ ...facts, nameTable })).toMatch(/^analytics\.items differs from/);
+  expect(tell(facts)).toMatch(/^main\.items differs from/);
   expect(nameThere('analytics', '_sluice.meta')).toBe('_sluice_analytics.meta');
 });

@@ -319,7 +319,7 @@ export function describeRepairs(name: string, place: number, getSite: () => Site
       if (verifies) {
         const { ok, items } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock });
         expect(ok).toBe(false);
-        const detail = expect.stringContaining(`${lake.schema}.items differ from`) as string;
+        const detail = expect.stringContaining(`${lake.schema}.items differ`) as string;
         expect(items).toContainEqual(
           expect.objectContaining({ name: site.title, status: 'failed', detail, fix: COMPARE_FIX }),
         );

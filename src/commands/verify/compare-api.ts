@@ -153,8 +153,11 @@ export function shareRequests(needs: readonly number[], requests: number): reado
   return shares;
 }
 
-const STARTS_ANEW =
-  'Nothing was changed. A comparison keeps no pages and starts over each time: run it again with more requests, a longer wait, or fewer streams.';
+/** A comparison keeps no pages: hints about a sync's progress do not apply. */
+function adviseAgain({ code }: QuotaError): string {
+  const when = code === 'request_limit_reached' ? 'with more requests, or for fewer streams' : 'at that time';
+  return `Nothing was changed. A comparison keeps no pages and starts over each time: run it again ${when}.`;
+}
 
 function notCompared(stream: Stream, error: SyncError): ComparedStream {
   return {
@@ -170,9 +173,7 @@ function notCompared(stream: Stream, error: SyncError): ComparedStream {
     differs: false,
     examples: [],
     notes: [],
-    // A comparison keeps no pages: hints about a sync's progress do not apply.
-    error:
-      error instanceof QuotaError ? { ...toReportedError(error), hint: STARTS_ANEW } : toReportedError(error),
+    error: toReportedError(error instanceof QuotaError ? error.withHint(adviseAgain(error)) : error),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { CheckItem } from '../../model/reports.ts';
 import { REPUBLISH_FIX } from '../../publish/published-file.ts';
 import type { HeldFacts, PublishedFacts, Publisher } from '../../publish/publisher.ts';
-import { formatCountOf } from '../../text/format-count.ts';
+import { formatCountOf, verbOf } from '../../text/format-count.ts';
 
 /** What the rows of a destination are compared with: the work file, or another destination. */
 export interface Reference {
@@ -42,7 +42,7 @@ export function compareFiles(
     const detail = `the same commit${as}, ${held}, equal by value${but}`;
     return { name: comparedAs, status: 'ok', detail, fix: undefined, isDifferent: false };
   }
-  const detail = `${different.map(nameTable).join(', ')} differ from ${reference.place}: another program wrote into one of them`;
+  const detail = `${different.map(nameTable).join(', ')} ${verbOf(different.length, 'differs', 'differ')} from ${reference.place}: another program wrote into one of them`;
   const fix = `If it was ${place}, move that aside and run sluice sync: it is published again.`;
   return { name: comparedAs, status: 'failed', detail, fix, isDifferent: true };
 }

@@ -57,6 +57,14 @@ describe('verify', () => {
     );
   });
 
+  it('does not say that files agree of which none could be checked', async () => {
+    const items = whole.items.map((item) => ({ ...item, status: 'skipped' as const, fix: undefined }));
+    const { stdout } = await run(['verify'], {
+      engine: { verifyState: () => Promise.resolve({ ...whole, exitCode: 75, items }) },
+    });
+    expect(stdout).toMatch(/\nNothing could be checked\.\n$/);
+  });
+
   it('ends with 6 and the first failure when files do not agree', async () => {
     const failed = {
       name: 'items',
