@@ -6,6 +6,7 @@ import type { AccountOfConfig } from '../model/account.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { LockedError } from '../model/errors.ts';
 import { formatDuration } from '../text/duration.ts';
+import { formatCount } from '../text/format-count.ts';
 import { hintAfterRequests } from '../text/hint-after-requests.ts';
 import type { Transport } from '../model/http.ts';
 import type { ProgressEvent } from '../model/progress.ts';
@@ -179,7 +180,7 @@ function describeQuota({ limit, remaining, resetAtMs }: QuotaSnapshot, nowMs: nu
   const reset = formatDuration(resetAtMs - nowMs);
   return [
     {
-      item: okItem('quota', `${remaining} of ${limit} requests left, resets in ${reset}`),
+      item: okItem('quota', `${formatCount(remaining)} of ${formatCount(limit)} requests left, resets in ${reset}`),
       error: undefined,
     },
   ];

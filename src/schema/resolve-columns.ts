@@ -7,6 +7,9 @@ import { nameColumns, pathKey } from './name-columns.ts';
 import type { FieldNode, FieldTree } from './observe-fields.ts';
 
 /** One column a scan's rows are loaded into. */
+/** Characters. Of as many bytes and more, the engine keeps each text apart from its column. */
+const LONG_TEXT = 4_096;
+
 export interface ColumnPlan {
   readonly path: readonly string[];
   readonly name: string;
@@ -23,6 +26,8 @@ export interface ColumnPlan {
   readonly isExact?: boolean | undefined;
   /** Values the table has in the column do not all survive a cast to its type: those move to the companion. */
   readonly splits?: boolean | undefined;
+  /** It has a text of `LONG_TEXT` characters or more. */
+  readonly isLong?: boolean | undefined;
 }
 
 /** A type that config gives a field. */
@@ -149,7 +154,11 @@ function planColumn(
   const objects = flattened ? Kind.object : 0;
   const seen = { kinds: node.kinds & ~objects, wholeDigits: node.wholeDigits, scale: node.scale };
   const wanted = existing === undefined ? chooseType(seen) : widenType(existing.type, seen);
-  const base = { path: node.path, existingType: existing?.type, companion: false, position, flattened };
+  const isLong = node.longestText >= LONG_TEXT;
+  const base = {
+    ...{ path: node.path, existingType: existing?.type, companion: false, position, flattened },
+    ...(isLong && { isLong }),
+  };
   if (
     existing === undefined ||
     existing.type === 'NULL' ||

@@ -5,6 +5,7 @@ import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
 import type { Columns } from './file-shape.ts';
 import { isUnknownTable } from './database-errors.ts';
+import { defineColumn } from './define-column.ts';
 import { quoteIdentifier } from './identifiers.ts';
 
 /** Which of Sluice's own columns and tables a stream's table needs. */
@@ -97,7 +98,7 @@ async function createTable(
   needs: TableNeeds,
 ): Promise<readonly SchemaChange[]> {
   const definitions = [
-    ...stored.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`),
+    ...stored.map(defineColumn),
     ...(needs.sliced ? [SLICE] : []),
     '_run_id VARCHAR',
     '_synced_at TIMESTAMPTZ',
@@ -118,10 +119,11 @@ async function alterTable(
   stored: readonly ColumnPlan[],
 ): Promise<readonly SchemaChange[]> {
   const changes: SchemaChange[] = [];
-  for (const { name, type, existingType } of stored) {
+  for (const plan of stored) {
+    const { name, type, existingType } = plan;
     const column = quoteIdentifier(name);
     if (existingType === undefined || existingType === 'NULL') {
-      await addColumn(database, table, `${column} ${type}`);
+      await addColumn(database, table, defineColumn(plan));
       changes.push({ column: name, change: 'added', fromType: undefined, toType: type });
     } else if (existingType !== type) {
       await database.run(`ALTER TABLE ${tableName(table)} ALTER COLUMN ${column} SET DATA TYPE ${type}`);
@@ -142,11 +144,7 @@ async function evolveHistory(
   const before = await readColumns(database, history);
   if (before.size === 0) {
     if (!wanted) return;
-    const definitions = [
-      ...stored.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`),
-      ...(sliced ? [SLICE] : []),
-      ...VERSION,
-    ];
+    const definitions = [...stored.map(defineColumn), ...(sliced ? [SLICE] : []), ...VERSION];
     await database.run(`CREATE TABLE ${tableName(history)} (${definitions.join(', ')})`);
     return;
   }
@@ -161,10 +159,10 @@ async function evolveHistory(
       },
     );
   }
-  for (const { name, type } of stored) {
+  for (const plan of stored) {
+    const { name, type } = plan;
     const had = before.get(name);
-    const column = quoteIdentifier(name);
-    if (had === undefined) await addColumn(database, history, `${column} ${type}`);
+    if (had === undefined) await addColumn(database, history, defineColumn(plan));
     else if (had !== toEngineType(type))
       await retypeHistory(database, history, { column: name, from: had, to: type });
   }

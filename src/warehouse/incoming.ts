@@ -1,6 +1,7 @@
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { Database } from './database.ts';
 import { ATTACHED } from './database-options.ts';
+import { defineColumn } from './define-column.ts';
 import { readColumnsOf, tableName } from './evolve-table.ts';
 import { FIRST } from './first-table.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
@@ -37,9 +38,7 @@ export async function createIncoming(
     return;
   }
   withFirst.add(database);
-  const definitions = columns.map(
-    ({ name, type }) => `${quoteIdentifier(name)} ${type === 'NULL' ? 'VARCHAR' : type}`,
-  );
+  const definitions = columns.map(defineColumn);
   await database.run(`CREATE TABLE ${FIRST} (${['_sluice_position BIGINT', ...definitions].join(', ')})`);
   await database.run(`CREATE TEMP VIEW "~incoming" AS FROM ${ATTACHED}.${FIRST}`);
   await database.run(`INSERT INTO ${FIRST} BY NAME ${query}`);

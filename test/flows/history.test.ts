@@ -222,6 +222,22 @@ describe('history', () => {
     expect(await versionsOf(flow)).toEqual(['1 11 02-01 to 02-02', '1 12 02-02 to now', '2 20 01-31 to now']);
   });
 
+  it('of a wide table are published, however many blocks of columns that takes', async () => {
+    const makeWide = (value: number) =>
+      Array.from({ length: 10 }, (_, id) => ({
+        id,
+        ...Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`field${at}`, value + at])),
+      }));
+    const flow = createItemsFlow(makeWide(0), { stream: { ...full, cursor: false } });
+    for (const value of [0, 1, 2]) {
+      flow.simulator.editRecords('items', () => makeWide(value));
+      expect(await flow.sync({ force: true, fullRefresh: true })).toMatchObject({ exitCode: 0 });
+      await flow.clock.sleep(HOUR_MS);
+    }
+    const versions = 'SELECT count(*)::INT AS n, max(field149)::INT AS newest FROM items_history';
+    expect(await flow.query(versions)).toEqual([{ n: 30, newest: 151 }]);
+  });
+
   it('of a table that another stream was given the name of is refused', async () => {
     const streams = (name: string): FlowConfig => ({
       streams: {
