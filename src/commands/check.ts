@@ -180,7 +180,10 @@ function describeQuota({ limit, remaining, resetAtMs }: QuotaSnapshot, nowMs: nu
   const reset = formatDuration(resetAtMs - nowMs);
   return [
     {
-      item: okItem('quota', `${formatCount(remaining)} of ${formatCount(limit)} requests left, resets in ${reset}`),
+      item: okItem(
+        'quota',
+        `${formatCount(remaining)} of ${formatCount(limit)} requests left, resets in ${reset}`,
+      ),
       error: undefined,
     },
   ];

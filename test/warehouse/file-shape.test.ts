@@ -103,7 +103,7 @@ describe('the log of a file', () => {
 });
 
 describe('the width of the tables', () => {
-  it('is at least that of the widest one, whatever makes it', async () => {
+  it('is at least that of the widest one, whatever makes it', () => {
     const shape = new FileShape();
     const look = (sql: string) => {
       shape.widen(sql);
