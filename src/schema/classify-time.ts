@@ -64,7 +64,7 @@ function classifyTime(bytes: Uint8Array, start: number, end: number): number {
   return findOffsetEnd(bytes, at) === end ? Kind.timestampWithZone : Kind.text;
 }
 
-/** Where seconds end that may begin here; -1 where they are none of a minute. */
+/** Where seconds end that may begin here; -1 where they are not seconds of a minute. */
 function findSecondsEnd(bytes: Uint8Array, start: number): number {
   if (bytes[start] !== COLON) return start;
   if (!(readPair(bytes, start + 1) <= 59)) return -1;

@@ -6,10 +6,10 @@ import { companionPath, companionSource } from './field-paths.ts';
 import { nameColumns, pathKey } from './name-columns.ts';
 import type { FieldNode, FieldTree } from './observe-fields.ts';
 
-/** One column a scan's rows are loaded into. */
 /** Characters. Of as many bytes and more, the engine keeps each text apart from its column. */
 const LONG_TEXT = 4_096;
 
+/** One column a scan's rows are loaded into. */
 export interface ColumnPlan {
   readonly path: readonly string[];
   readonly name: string;
@@ -154,10 +154,13 @@ function planColumn(
   const objects = flattened ? Kind.object : 0;
   const seen = { kinds: node.kinds & ~objects, wholeDigits: node.wholeDigits, scale: node.scale };
   const wanted = existing === undefined ? chooseType(seen) : widenType(existing.type, seen);
-  const isLong = node.longestText >= LONG_TEXT;
   const base = {
-    ...{ path: node.path, existingType: existing?.type, companion: false, position, flattened },
-    ...(isLong && { isLong }),
+    path: node.path,
+    existingType: existing?.type,
+    companion: false,
+    position,
+    flattened,
+    ...(node.longestText >= LONG_TEXT && { isLong: true }),
   };
   if (
     existing === undefined ||

@@ -39,6 +39,11 @@ export interface RowDifferences {
   readonly unknownColumns: readonly string[];
 }
 
+interface ComparedColumn extends ColumnPlan {
+  /** The table does not have it. */
+  readonly isNew: boolean;
+}
+
 const THEIRS = 'temp."~theirs"';
 const OURS = 'temp."~ours"';
 const EXAMPLE_COLUMNS = 8;
@@ -47,12 +52,12 @@ const EXAMPLE_COLUMNS = 8;
 export async function compareRows(database: Database, request: CompareRequest): Promise<RowDifferences> {
   const held = await readColumns(database, request.table);
   const stored = request.columns.filter(({ type }) => type !== 'NULL');
-  const isNew = ({ name }: ColumnPlan) => !held.has(name);
-  const common = request.withNewColumns === true ? stored : stored.filter((column) => !isNew(column));
-  const names = common.map(({ name }) => name);
+  const marked = stored.map((column) => ({ ...column, isNew: !held.has(column.name) }));
+  const compared = marked.filter(({ isNew }) => !isNew || request.withNewColumns === true);
+  const names = compared.map(({ name }) => name);
   const key =
     request.key?.every((name) => held.has(name) && names.includes(name)) === true ? request.key : undefined;
-  await prepare(database, request, { columns: common, isNew }, key);
+  await prepare(database, request, compared, key);
   const found =
     key === undefined
       ? await compareWhole(database, request, names)
@@ -65,7 +70,7 @@ export async function compareRows(database: Database, request: CompareRequest): 
     rowsCompared,
     hasKey: key !== undefined,
     rowsInTable,
-    unknownColumns: stored.filter(isNew).map(({ name }) => name),
+    unknownColumns: marked.filter(({ isNew }) => isNew).map(({ name }) => name),
   };
 }
 
@@ -73,10 +78,7 @@ export async function compareRows(database: Database, request: CompareRequest): 
 async function prepare(
   database: Database,
   { table, slice }: CompareRequest,
-  {
-    columns,
-    isNew,
-  }: { readonly columns: readonly ColumnPlan[]; readonly isNew: (column: ColumnPlan) => boolean },
+  columns: readonly ComparedColumn[],
   key: readonly string[] | undefined,
 ): Promise<void> {
   const names = columns.map(({ name }) => quoteIdentifier(name));
@@ -88,10 +90,10 @@ async function prepare(
     `CREATE OR REPLACE TEMP TABLE "~theirs" AS SELECT ${['_sluice_position', ...names].join(', ')} FROM ${INCOMING} ${last}`,
   );
   const { own, live } = await readScope(database, table, slice);
-  const cells = columns.map((column) => {
-    const name = quoteIdentifier(column.name);
-    return `TRY_CAST(${isNew(column) ? 'NULL' : name} AS ${toEngineType(column.type)}) AS ${name}`;
-  });
+  const cells = columns.map(
+    ({ name, type, isNew }) =>
+      `TRY_CAST(${isNew ? 'NULL' : quoteIdentifier(name)} AS ${toEngineType(type)}) AS ${quoteIdentifier(name)}`,
+  );
   await database.run(
     `CREATE OR REPLACE TEMP TABLE "~ours" AS SELECT ${cells.join(', ') || '1 AS one'} FROM ${tableName(table)} t WHERE ${own} AND ${live}`,
   );

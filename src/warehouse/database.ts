@@ -4,7 +4,7 @@ import { AbortedError, type SyncError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
 import type { SqlRow, SqlSession, SqlValue } from '../model/sql.ts';
 import { createCounted } from './create-instance.ts';
-import { attachFile, readWidth } from './attach-file.ts';
+import { attachFile } from './attach-file.ts';
 import { ATTACHED, type DatabaseOptions } from './database-options.ts';
 import { isFatal, isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
 import { EngineMemory, type EngineShare } from './engine-memory.ts';
@@ -78,8 +78,7 @@ export class Database implements SqlSession {
   async #prepare(): Promise<void> {
     try {
       this.shape.opening(this.file);
-      await attachFile(this, this.#alias, this.#options);
-      if (this.#options.readOnly !== true) this.shape.opened(await readWidth(this, this.#options));
+      this.shape.opened(await attachFile(this, this.#alias, this.#options));
     } catch (error) {
       this.close();
       throw error;

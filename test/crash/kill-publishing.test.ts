@@ -147,7 +147,7 @@ describeWithServers('a process that publishes to a DuckLake on Postgres and S3',
         // It does so with an error of the engine that nothing catches, about the database or about its own ROLLBACK.
         const isEnded =
           end.signal === 'SIGABRT' &&
-          /terminate called after throwing an instance of 'duckdb::|database has been invalidated/.test(
+          /an instance of 'duckdb::[^]*"exception_type":"FATAL"|database has been invalidated/.test(
             end.stderr,
           );
         if (!isEnded) expect(isDone ? [0] : [0, 6], `${where}: ${end.stderr}`).toContain(end.exitCode);
