@@ -426,7 +426,8 @@ describe('a lake that something happened to', () => {
     expect(failed).toMatchObject([
       { name: 'lake', detail, fix: expect.stringMatching(/^Move them away/) as unknown },
     ]);
-    const refused = { exitCode: 2, code: 'publish_refused', message: detail, hint: failed[0]?.fix };
+    const hint = `${failed[0]?.fix ?? ''} Nothing was requested.`;
+    const refused = { exitCode: 2, code: 'publish_refused', message: detail, hint };
     await expect(flow.sync({ force: true })).rejects.toMatchObject(refused);
     for (const link of links) rmSync(link, { recursive: true });
     const repaired = await flow.sync();
