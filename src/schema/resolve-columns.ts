@@ -4,10 +4,13 @@ import { chooseType, kindsHeldBy, mayWiden, widenType } from './column-types.ts'
 import { Kind } from './field-kinds.ts';
 import { companionPath, companionSource } from './field-paths.ts';
 import { nameColumns, pathKey } from './name-columns.ts';
-import type { FieldNode, FieldTree } from './observe-fields.ts';
+import type { FieldNode, FieldsInArrays, FieldTree } from './observe-fields.ts';
 
 /** Characters. Of as many bytes and more, the engine keeps each text apart from its column. */
 const LONG_TEXT = 4_096;
+
+/** How the engine compresses a column of texts where it does not choose itself. */
+export type Compression = 'zstd';
 
 /** One column a scan's rows are loaded into. */
 export interface ColumnPlan {
@@ -26,8 +29,8 @@ export interface ColumnPlan {
   readonly isExact?: boolean | undefined;
   /** Values the table has in the column do not all survive a cast to its type: those move to the companion. */
   readonly splits?: boolean | undefined;
-  /** It has a text of `LONG_TEXT` characters or more. */
-  readonly isLong?: boolean | undefined;
+  /** For a column that is new. */
+  readonly compression?: Compression | undefined;
 }
 
 /** A type that config gives a field. */
@@ -63,7 +66,10 @@ export function resolveColumns(
     const key = pathKey(field.node.path);
     const rule = forced.get(key);
     return rule === undefined
-      ? planColumn(field, known.get(key), canCast)
+      ? {
+          ...planColumn(field, known.get(key), canCast),
+          compression: chooseCompression(field, tree.inArrays),
+        }
       : planForced(field.node.path, field.position, known.get(key), rule);
   });
   // A rule holds for the table as well when no record of this scan has the field.
@@ -160,7 +166,6 @@ function planColumn(
     companion: false,
     position,
     flattened,
-    ...(node.longestText >= LONG_TEXT && { isLong: true }),
   };
   if (
     existing === undefined ||
@@ -171,6 +176,16 @@ function planColumn(
     return { ...base, type: wanted, takes: kindsHeldBy(wanted) & ~objects, needsCompanion: false };
   }
   return { ...base, type: existing.type, takes: kindsHeldBy(existing.type) & ~objects, needsCompanion: true };
+}
+
+/**
+ * Objects have long texts that differ, mostly: zstd takes less time and room for these than what the engine tries,
+ * a dictionary (docs/decisions/20261127-memory-of-columns.md).
+ */
+function chooseCompression({ node, flattened }: Field, { byField }: FieldsInArrays): Compression | undefined {
+  const hasObjects = !flattened && (node.kinds & Kind.object) !== 0;
+  const isBulky = hasObjects || byField.get(node)?.hasObjects === true || node.longestText >= LONG_TEXT;
+  return isBulky ? 'zstd' : undefined;
 }
 
 /** A column whose type config decides: what the type does not hold goes to the companion. */

@@ -4,7 +4,7 @@ import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { LinePlace } from '../stage/line-places.ts';
 import { LEAST_LINE_LIMIT } from '../stage/line-writer.ts';
 import type { Database } from './database.ts';
-import { listLong } from './define-column.ts';
+import { listCompressed } from './define-column.ts';
 import { appendIncoming, createIncoming, dropIncoming, type IncomingPlace } from './incoming.ts';
 import type { EarlyPart } from './project-stage.ts';
 import { selectStage } from './read-stage.ts';
@@ -64,9 +64,9 @@ export class EarlyIncoming implements EarlyPart {
     return selectStage({ file: this.#partFile, lineLimit: LEAST_LINE_LIMIT }, tree, columns);
   }
 
-  /** How a table of the file is made depends on its longest texts, too. */
+  /** How a table of the file is made depends on how its texts are compressed, too. */
   #wayOf(select: string, columns: readonly ColumnPlan[]): string {
-    return this.#place === 'file' ? [select, ...listLong(columns)].join('\n') : select;
+    return this.#place === 'file' ? [select, ...listCompressed(columns)].join('\n') : select;
   }
 
   /** False if the part cannot be copied: the disk may be full, and reading the whole file needs no copy. */

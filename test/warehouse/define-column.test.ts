@@ -3,17 +3,17 @@ import { defineColumn } from '../../src/warehouse/define-column.ts';
 import { openTempDatabase } from '../support/temp-database.ts';
 
 it('defines columns by their types, those of long texts as compressed', () => {
-  expect(defineColumn({ name: 'a"b', type: 'BIGINT', isLong: true })).toBe('"a""b" BIGINT');
+  expect(defineColumn({ name: 'a"b', type: 'BIGINT', compression: 'zstd' })).toBe('"a""b" BIGINT');
   expect(defineColumn({ name: 'a', type: 'NULL' })).toBe('"a" VARCHAR');
   expect(defineColumn({ name: 'a', type: 'VARCHAR' })).toBe('"a" VARCHAR');
-  expect(defineColumn({ name: 'a', type: 'VARCHAR', isLong: true })).toBe(
+  expect(defineColumn({ name: 'a', type: 'VARCHAR', compression: 'zstd' })).toBe(
     '"a" VARCHAR USING COMPRESSION zstd',
   );
 });
 
 it('reads one long text among rows without one in little memory', async () => {
   const { database } = await openTempDatabase();
-  const column = defineColumn({ name: 'long', type: 'VARCHAR', isLong: true });
+  const column = defineColumn({ name: 'long', type: 'VARCHAR', compression: 'zstd' });
   await database.run(`CREATE TABLE t (id BIGINT, ${column})`);
   await database.run(
     `INSERT INTO t SELECT range, if(range = 100, repeat('x', 1000000), NULL) FROM range(122880)`,
