@@ -14,14 +14,17 @@ export function buildUrl(
   page: PageAsked | undefined,
 ): URL {
   const url = new URL(`${settings.baseUrl.href.replace(/\/$/, '')}/${stream.path}`);
+  // Apart from the URL, which is written again for each change of its own parameters.
+  const query = new URLSearchParams(url.search);
   for (const [name, value] of Object.entries(stream.params)) {
-    for (const text of paramTexts(value, settings.arrayParams)) url.searchParams.append(name, text);
+    for (const text of paramTexts(value, settings.arrayParams)) query.append(name, text);
   }
-  if (from !== undefined && stream.cursor.kind !== 'off') url.searchParams.set(stream.cursor.param, from);
+  if (from !== undefined && stream.cursor.kind !== 'off') query.set(stream.cursor.param, from);
   if (page !== undefined) {
-    const query = orderOf(settings.connector.paging).query(page, stream.pageSize);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const asked = orderOf(settings.connector.paging).query(page, stream.pageSize);
+    for (const [name, value] of Object.entries(asked)) query.set(name, value);
   }
+  if (query.size > 0) url.search = query.toString();
   return url;
 }
 

@@ -15,6 +15,7 @@ const MOST_BYTES = 2 ** 20;
 const PARSED_AT_LEAST = 8;
 const PARSED_SHARE = 1 / 4;
 const PLACEHOLDER = 'the records of this page';
+const NOTHING_SEEN = new Int32Array(0);
 
 const QUOTE = 34;
 const COMMA = 44;
@@ -81,14 +82,8 @@ function parseAround(body: Buffer, start: number, end: number, path: readonly st
   return Array.isArray(found) && found[0] === PLACEHOLDER ? value : undefined;
 }
 
-interface Span {
-  readonly start: number;
-  readonly end: number;
-  /** Where what was seen of it begins and ends. */
-  readonly from: number;
-  readonly to: number;
-  readonly isParsed: boolean;
-}
+/** What was found in the bytes of a page, while they are scanned. */
+type PageOfBytes = { -readonly [Member in keyof SeenPage]: SeenPage[Member] };
 
 function scanArray(
   body: Buffer,
@@ -96,52 +91,36 @@ function scanArray(
   tooDeep: (index: number, depth: number) => Error,
 ): { readonly end: number; readonly batch: RecordBatch } | undefined {
   const scanner = new RecordScanner(body);
-  const spans: Span[] = [];
+  const page: PageOfBytes = { source: body, names: scanner.names.all, seen: NOTHING_SEEN };
+  const encoding = isAscii(body) ? 'latin1' : 'utf8';
+  const records: PageRecord[] = [];
   let parsed = 0;
+  let duplicateMembers = 0;
   let at = skipSpace(body, start + 1);
   for (;;) {
     // An empty array, or elements that are not objects, too.
     if (body[at] !== OPEN_BRACE) return undefined;
     const from = scanner.count;
     let end = scanner.scan(at);
-    const isParsed = end === GIVE_UP;
-    if (isParsed) {
+    if (end !== GIVE_UP) {
+      records.push(new ScannedRecord(page, encoding, { start: at, end, from, to: scanner.count }));
+    } else {
       parsed += 1;
-      if (parsed > Math.max(PARSED_AT_LEAST, spans.length * PARSED_SHARE)) return undefined;
+      if (parsed > Math.max(PARSED_AT_LEAST, records.length * PARSED_SHARE)) return undefined;
       end = findEnd(body, at);
+      const index = records.length;
+      const batch = parseRecord(body.toString('utf8', at, end), (_, depth) => tooDeep(index, depth));
+      if (batch === undefined) return undefined;
+      duplicateMembers += batch.duplicateMembers;
+      records.push(...batch.records);
     }
-    spans.push({ start: at, end, from, to: scanner.count, isParsed });
     at = skipSpace(body, end);
     if (body[at] === CLOSE_BRACKET) break;
     if (body[at] !== COMMA) return undefined;
     at = skipSpace(body, at + 1);
   }
-  const batch = buildBatch(body, scanner, spans, tooDeep);
-  return batch && { end: at + 1, batch };
-}
-
-function buildBatch(
-  body: Buffer,
-  scanner: RecordScanner,
-  spans: readonly Span[],
-  tooDeep: (index: number, depth: number) => Error,
-): RecordBatch | undefined {
-  const page: SeenPage = { source: body, names: scanner.names.all, seen: scanner.takeSeen() };
-  const encoding = isAscii(body) ? 'latin1' : 'utf8';
-  let duplicateMembers = 0;
-  const records: PageRecord[] = [];
-  for (const [index, span] of spans.entries()) {
-    const { start, end, from, to, isParsed } = span;
-    if (!isParsed) {
-      records.push(new ScannedRecord({ source: body, start, end, page, from, to }, encoding));
-      continue;
-    }
-    const batch = parseRecord(body.toString('utf8', start, end), (_, depth) => tooDeep(index, depth));
-    if (batch === undefined) return undefined;
-    duplicateMembers += batch.duplicateMembers;
-    records.push(...batch.records);
-  }
-  return { records, duplicateMembers };
+  page.seen = scanner.takeSeen();
+  return { end: at + 1, batch: { records, duplicateMembers } };
 }
 
 function parseRecord(
@@ -156,22 +135,41 @@ function parseRecord(
   return readRecordRun(text, tooDeep);
 }
 
-/** A record that is still bytes of its page; text and value are made for who asks. */
-class ScannedRecord implements PageRecord {
+interface Place {
+  readonly start: number;
+  readonly end: number;
+  /** Where what was seen of it begins and ends. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A record that is still bytes of its page; text and value are made for who asks. One object each: there are many. */
+class ScannedRecord implements PageRecord, RecordBytes, SeenMembers {
   readonly exact = false;
   readonly plain = true;
-  readonly #place: RecordBytes & SeenMembers;
+  readonly page: SeenPage;
+  readonly start: number;
+  readonly end: number;
+  readonly from: number;
+  readonly to: number;
   readonly #encoding: 'latin1' | 'utf8';
   #value: unknown;
 
-  constructor(place: RecordBytes & SeenMembers, encoding: 'latin1' | 'utf8') {
-    this.#place = place;
+  constructor(page: SeenPage, encoding: 'latin1' | 'utf8', { start, end, from, to }: Place) {
+    this.page = page;
+    this.start = start;
+    this.end = end;
+    this.from = from;
+    this.to = to;
     this.#encoding = encoding;
   }
 
+  get source(): Buffer {
+    return this.page.source;
+  }
+
   get text(): string {
-    const { source, start, end } = this.#place;
-    return source.toString(this.#encoding, start, end);
+    return this.source.toString(this.#encoding, this.start, this.end);
   }
 
   get value(): unknown {
@@ -179,11 +177,11 @@ class ScannedRecord implements PageRecord {
   }
 
   get bytes(): RecordBytes {
-    return this.#place;
+    return this;
   }
 
   get members(): SeenMembers {
-    return this.#place;
+    return this;
   }
 }
 
