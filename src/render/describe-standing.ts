@@ -10,10 +10,14 @@ type Streams = readonly StreamStatusRow[];
 /** How many names a list has before the rest is a number. */
 export const MOST_NAMES = 3;
 
-/** What `status` says of streams below their table: a block for each thing to know, empty where there is none. */
-export function describeStanding(streams: Streams): readonly string[] {
+/**
+ * What `status` says of streams below their table: a block for each thing to know, empty where there is none.
+ *
+ * @param isUnderWay a run will publish what it committed
+ */
+export function describeStanding(streams: Streams, isUnderWay: boolean): readonly string[] {
   return [
-    describeUnpublished(streams),
+    describeUnpublished(streams, isUnderWay),
     describeReset(streams),
     describeUnavailable(streams),
     describeDue(streams),
@@ -32,10 +36,14 @@ function listSome(rows: Streams): string {
 }
 
 /** As after a signal: what readers have is older than what was committed. */
-function describeUnpublished(streams: Streams): string {
+function describeUnpublished(streams: Streams, isUnderWay: boolean): string {
   const rows = streams.filter(({ isUnpublished }) => isUnpublished);
   if (rows.length === 0) return '';
-  return `${listSome(rows)} ${verbOf(rows.length, 'is', 'are')} committed, but not published yet: the next sync publishes ${rows.length === 1 ? 'it' : 'them'}.`;
+  const [verb, object] = rows.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  const when = isUnderWay
+    ? `the run under way publishes ${object} when it waits for the quota, or ends`
+    : `the next sync publishes ${object}`;
+  return `${listSome(rows)} ${verb} committed, but not published yet: ${when}.`;
 }
 
 function describeReset(streams: Streams): string {

@@ -50,7 +50,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     describeLosses(report),
     describeRefusal(report.refused),
     describeUnsettled(report),
-    ...describeStanding(report.streams),
+    ...describeStanding(report.streams, report.lastRun?.status === 'running'),
     lines.filter((line) => line !== '').join('\n'),
   ];
   return [table, ...prose.map((text) => wrapText(text, columns))]
