@@ -26,11 +26,16 @@ export type ParsedCommandLine =
 /** The greatest width of help. */
 export const HELP_COLUMNS = 80;
 
-/** Reads a command line without acting on it; throws a usage error for what it does not understand. */
+/**
+ * Reads a command line without acting on it; throws a usage error for what it does not understand.
+ *
+ * @param onCommand told the name of the command, also of one whose options are wrong
+ */
 export async function parseCommandLine(
   given: readonly string[],
   commands: readonly CommandEntry[],
   terminalColumns: number = HELP_COLUMNS,
+  onCommand?: (name: string) => void,
 ): Promise<ParsedCommandLine> {
   const argv = readHelpCommand(given, commands);
   let chosen: ChosenCommand | undefined;
@@ -49,6 +54,7 @@ export async function parseCommandLine(
 
   if (help !== '') return { kind: 'help', text: tidyHelp(help), asked: true };
   if (parsed['version'] === true) return { kind: 'version' };
+  if (chosen !== undefined) onCommand?.(chosen.name);
   const words = parsed._.map(String);
   await checkArguments({ argv, words, flags: parsed, chosen, commands });
   if (chosen === undefined) return { kind: 'help', text: tidyHelp(await parser.getHelp()), asked: false };

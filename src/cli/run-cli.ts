@@ -22,7 +22,8 @@ export async function runCli(
   const printer = createPrinter(argv, context);
   try {
     const { stdout, stderr } = context.output;
-    const parsed = await parseCommandLine(argv, available, stdout.columns() ?? stderr.columns());
+    const columns = stdout.columns() ?? stderr.columns();
+    const parsed = await parseCommandLine(argv, available, columns, printer.name);
     switch (parsed.kind) {
       case 'help': {
         if (parsed.asked) return printer.print('help', toTextOutcome(parsed.text));
@@ -35,7 +36,6 @@ export async function runCli(
         return printer.print('version', toTextOutcome(`${await context.engine.readVersion()}\n`));
       case 'run': {
         const { name, command, flags, argument } = parsed;
-        printer.name(name);
         const own = [...Object.values(globalOptions), ...command.options];
         const listOthers = () => listEveryOption(available);
         for (const warning of await warnOfMistypedTwins(context.env, own, listOthers)) printer.warn(warning);

@@ -88,10 +88,10 @@ describe('--json', () => {
   it.each([
     { argv: ['--json'], env: {}, command: null },
     { argv: ['--json', 'snyc'], env: {}, command: null },
-    { argv: ['sync', '--json', '--wat'], env: {}, command: null },
+    { argv: ['sync', '--json', '--wat'], env: {}, command: 'sync' },
     { argv: ['sync', '--limit', '0', '--json'], env: {}, command: 'sync' },
     { argv: ['sync'], env: { SLUICE_JSON: '1', SLUICE_LIMIT: 'banana' }, command: 'sync' },
-    { argv: ['query', '--json'], env: {}, command: null },
+    { argv: ['query', '--json'], env: {}, command: 'query' },
   ])('tells a usage error as well: $argv $env', async ({ argv, env, command }) => {
     const { stdout, exitCode } = await run(argv, { env });
     expect(exitCode).toBe(2);
