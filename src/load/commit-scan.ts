@@ -5,7 +5,6 @@ import type { Loading, RunContext } from '../run/run-context.ts';
 import type { CommittedScan } from '../run/scan.ts';
 import type { CommitStep } from '../run/step.ts';
 import type { LoadedScan, PlannedScan } from '../run/turn.ts';
-import { compressTexts } from '../warehouse/compress-texts.ts';
 import { dropFirst } from '../warehouse/incoming.ts';
 import { applyCommit, evolveForCommit } from './apply-commit.ts';
 import { commentTable, listNullable } from './comment-table.ts';
@@ -43,11 +42,8 @@ export async function commitScan(
   if (!('done' in begun)) return begun;
   // Frees memory left over from reading and packing records, which the merge needs.
   await database.trim();
-  const { name, table } = turn.stream;
+  const { name } = turn.stream;
   emit({ type: 'stream-committing', stream: name });
-  const { tableExisted, columns } = begun.done.load;
-  // The commit is valid without it, and takes more memory.
-  if (tableExisted) await compressTexts(database, table, columns).catch(() => undefined);
   // A transaction that ran out of memory is repeated: its result is its value.
   const step = await database.transaction(
     () => writeCommit(context, begun.done, record),

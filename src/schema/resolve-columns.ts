@@ -6,9 +6,6 @@ import { companionPath, companionSource } from './field-paths.ts';
 import { nameColumns, pathKey } from './name-columns.ts';
 import type { FieldNode, FieldsInArrays, FieldTree } from './observe-fields.ts';
 
-/** Characters. Of as many bytes and more, the engine keeps each text apart from its column. */
-const LONG_TEXT = 4_096;
-
 /** How the engine compresses a column of texts where it does not choose itself. */
 export type Compression = 'zstd';
 
@@ -179,13 +176,12 @@ function planColumn(
 }
 
 /**
- * Objects have long texts that differ, mostly: zstd takes less time and room for these than what the engine tries,
- * a dictionary (docs/decisions/20261127-memory-of-columns.md).
+ * Objects have long texts that differ, mostly: zstd takes less time and room for these than a dictionary, which is
+ * what the engine chooses (docs/decisions/20261127-memory-of-columns.md).
  */
 function chooseCompression({ node, flattened }: Field, { byField }: FieldsInArrays): Compression | undefined {
-  const hasObjects = !flattened && (node.kinds & Kind.object) !== 0;
-  const isBulky = hasObjects || byField.get(node)?.hasObjects === true || node.longestText >= LONG_TEXT;
-  return isBulky ? 'zstd' : undefined;
+  const isObject = !flattened && (node.kinds & Kind.object) !== 0;
+  return isObject || byField.get(node)?.hasObjects === true ? 'zstd' : undefined;
 }
 
 /** A column whose type config decides: what the type does not hold goes to the companion. */

@@ -53,18 +53,15 @@ export async function readComments(
   });
 }
 
-/** What is written elsewhere of comments that are held here: those that we wrote, unless told otherwise. */
-export function toWanted(
-  held: readonly HeldComments[],
-  isWanted: (text: string) => boolean = isOurs,
-): readonly RelationComments[] {
-  const choose = (text: string | undefined) => (text !== undefined && isWanted(text) ? text : undefined);
+/** What is written elsewhere of comments that are held here: those that we wrote. */
+export function toWanted(held: readonly HeldComments[]): readonly RelationComments[] {
+  const ours = (text: string | undefined) => (text !== undefined && isOurs(text) ? text : undefined);
   return held.map((one) => ({
     ...one,
-    comment: choose(one.comment),
+    comment: ours(one.comment),
     columns: new Map(
       [...one.columns].flatMap(([name, text]) => {
-        const own = choose(text);
+        const own = ours(text);
         return own === undefined ? [] : [[name, own] as const];
       }),
     ),

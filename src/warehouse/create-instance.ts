@@ -42,6 +42,9 @@ async function createInstance(
     allocator_flush_threshold: '1MB',
     allocator_bulk_deallocation_flush_threshold: '1MB',
     preserve_insertion_order: 'false',
+    // Where a dictionary does not hold a text, the engine keeps the column as it is unless its texts have this length on
+    // average. It then reads a long text again for each row without a value that follows it.
+    zstd_min_string_length: '1',
     temp_directory: spillFolder,
     ...(extensions !== undefined && { extension_directory: extensions.folder }),
     ...(extensions?.areChecked === true && { allow_unsigned_extensions: 'true' }),

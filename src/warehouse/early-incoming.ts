@@ -4,7 +4,6 @@ import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import type { LinePlace } from '../stage/line-places.ts';
 import { LEAST_LINE_LIMIT } from '../stage/line-writer.ts';
 import type { Database } from './database.ts';
-import { listCompressed } from './define-column.ts';
 import { appendIncoming, createIncoming, dropIncoming, type IncomingPlace } from './incoming.ts';
 import type { EarlyPart } from './project-stage.ts';
 import { selectStage } from './read-stage.ts';
@@ -20,8 +19,8 @@ export class EarlyIncoming implements EarlyPart {
   readonly #database: Database;
   readonly #recordsFile: string;
   readonly #place: IncomingPlace;
-  /** How the parts are read and kept; undefined before the first. */
-  #way: string | undefined;
+  /** The statement that reads the parts; undefined before the first. */
+  #select: string | undefined;
   #endByte = 0;
 
   constructor(database: Database, recordsFile: string, place: IncomingPlace = 'temporary') {
@@ -38,20 +37,21 @@ export class EarlyIncoming implements EarlyPart {
   async readTo(end: LinePlace, tree: FieldTree, columns: readonly ColumnPlan[]): Promise<boolean> {
     const select = this.#selectPart(tree, columns);
     if (select === undefined) return false;
-    if (this.#wayOf(select, columns) !== this.#way) await this.drop();
+    const isSame = select === this.#select;
+    if (!isSame) await this.drop();
     return this.#read(select, columns, end);
   }
 
   /** Reads the rest of a complete scan's file; false if its columns differ from those used so far. */
   async complete(size: number, tree: FieldTree, columns: readonly ColumnPlan[]): Promise<boolean> {
     const select = this.#selectPart(tree, columns);
-    if (select === undefined || this.#wayOf(select, columns) !== this.#way) return false;
+    if (select === undefined || select !== this.#select) return false;
     return this.#endByte === size || this.#read(select, columns, { byte: size, lines: 0 });
   }
 
   /** Discards what was read. */
   async drop(): Promise<void> {
-    this.#way = undefined;
+    this.#select = undefined;
     this.#endByte = 0;
     await dropIncoming(this.#database);
   }
@@ -64,23 +64,18 @@ export class EarlyIncoming implements EarlyPart {
     return selectStage({ file: this.#partFile, lineLimit: LEAST_LINE_LIMIT }, tree, columns);
   }
 
-  /** How a table of the file is made depends on how its texts are compressed, too. */
-  #wayOf(select: string, columns: readonly ColumnPlan[]): string {
-    return this.#place === 'file' ? [select, ...listCompressed(columns)].join('\n') : select;
-  }
-
   /** False if the part cannot be copied: the disk may be full, and reading the whole file needs no copy. */
   async #read(select: string, columns: readonly ColumnPlan[], end: LinePlace): Promise<boolean> {
     let endByte: number | undefined;
     try {
       endByte = await copyPart(this.#recordsFile, this.#partFile, this.#endByte, end).catch(() => undefined);
       if (endByte === undefined) return false;
-      if (this.#way === undefined) await createIncoming(this.#database, select, columns, this.#place);
+      if (this.#select === undefined) await createIncoming(this.#database, select, columns, this.#place);
       else await appendIncoming(this.#database, select);
     } finally {
       await rm(this.#partFile, { force: true }).catch(() => undefined);
     }
-    this.#way = this.#wayOf(select, columns);
+    this.#select = select;
     this.#endByte = endByte;
     return true;
   }

@@ -135,21 +135,6 @@ describe('rows that are read before their scan has ended', () => {
     expect(rows.map(({ day }) => day)).toContain('soon');
   });
 
-  it.each<[IncomingPlace, number, boolean]>([
-    ['file', 4_095, true],
-    ['file', 4_096, false],
-    ['temporary', 4_096, true],
-  ])('in a %s count after a late text of %i characters: %s', async (place, length, counts) => {
-    const opened = await openTempDatabase();
-    const texts = [
-      ...steady.map((text) => text.replace('}', ',"note":"a"}')),
-      `{"id":12,"day":"2026-01-30","score":1.5,"note":"${'x'.repeat(length)}"}`,
-    ];
-    const { isUsed, rows } = await loadEarly(opened, texts, [4, 9], place);
-    expect(isUsed).toBe(counts);
-    expect(rows.map(({ note }) => String(note).length)).toContain(length);
-  });
-
   it('do not count where the rest cannot be set apart; the scan is read as a whole', async () => {
     const opened = await openTempDatabase();
     const { database } = opened;
