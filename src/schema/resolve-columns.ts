@@ -6,6 +6,9 @@ import { companionPath, companionSource } from './field-paths.ts';
 import { nameColumns, pathKey } from './name-columns.ts';
 import type { FieldNode, FieldsInArrays, FieldTree } from './observe-fields.ts';
 
+/** Characters. With texts of twice this on average, a dictionary takes four times as long as zstd. */
+const LONG_TEXT = 4_096;
+
 /** How the engine compresses a column of texts where it does not choose itself. */
 export type Compression = 'zstd';
 
@@ -176,12 +179,13 @@ function planColumn(
 }
 
 /**
- * Objects have long texts that differ, mostly: zstd takes less time and room for these than a dictionary, which is
- * what the engine chooses (docs/decisions/20261127-memory-of-columns.md).
+ * Long texts and objects differ, mostly: zstd takes less time and room for these than a dictionary, which is what the
+ * engine chooses (docs/decisions/20261127-memory-of-columns.md).
  */
 function chooseCompression({ node, flattened }: Field, { byField }: FieldsInArrays): Compression | undefined {
   const isObject = !flattened && (node.kinds & Kind.object) !== 0;
-  return isObject || byField.get(node)?.hasObjects === true ? 'zstd' : undefined;
+  const hasObjects = isObject || byField.get(node)?.hasObjects === true;
+  return hasObjects || node.longestText >= LONG_TEXT ? 'zstd' : undefined;
 }
 
 /** A column whose type config decides: what the type does not hold goes to the companion. */

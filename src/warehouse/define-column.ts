@@ -7,6 +7,7 @@ export function defineColumn({
   type,
   compression,
 }: Pick<ColumnPlan, 'name' | 'type' | 'compression'>): string {
-  const suffix = compression !== undefined && type === 'JSON' ? ` USING COMPRESSION ${compression}` : '';
+  const isText = type === 'VARCHAR' || type === 'JSON';
+  const suffix = isText && compression !== undefined ? ` USING COMPRESSION ${compression}` : '';
   return `${quoteIdentifier(name)} ${type === 'NULL' ? 'VARCHAR' : type}${suffix}`;
 }
