@@ -4,13 +4,7 @@ import { chooseType, kindsHeldBy, mayWiden, widenType } from './column-types.ts'
 import { Kind } from './field-kinds.ts';
 import { companionPath, companionSource } from './field-paths.ts';
 import { nameColumns, pathKey } from './name-columns.ts';
-import type { FieldNode, FieldsInArrays, FieldTree } from './observe-fields.ts';
-
-/** Characters. With texts of twice this on average, a dictionary takes four times as long as zstd. */
-const LONG_TEXT = 4_096;
-
-/** How the engine compresses a column of texts where it does not choose itself. */
-export type Compression = 'zstd';
+import type { FieldNode, FieldTree } from './observe-fields.ts';
 
 /** One column a scan's rows are loaded into. */
 export interface ColumnPlan {
@@ -29,8 +23,6 @@ export interface ColumnPlan {
   readonly isExact?: boolean | undefined;
   /** Values the table has in the column do not all survive a cast to its type: those move to the companion. */
   readonly splits?: boolean | undefined;
-  /** For a column that is new. */
-  readonly compression?: Compression | undefined;
 }
 
 /** A type that config gives a field. */
@@ -66,10 +58,7 @@ export function resolveColumns(
     const key = pathKey(field.node.path);
     const rule = forced.get(key);
     return rule === undefined
-      ? {
-          ...planColumn(field, known.get(key), canCast),
-          compression: chooseCompression(field, tree.inArrays),
-        }
+      ? planColumn(field, known.get(key), canCast)
       : planForced(field.node.path, field.position, known.get(key), rule);
   });
   // A rule holds for the table as well when no record of this scan has the field.
@@ -160,13 +149,7 @@ function planColumn(
   const objects = flattened ? Kind.object : 0;
   const seen = { kinds: node.kinds & ~objects, wholeDigits: node.wholeDigits, scale: node.scale };
   const wanted = existing === undefined ? chooseType(seen) : widenType(existing.type, seen);
-  const base = {
-    path: node.path,
-    existingType: existing?.type,
-    companion: false,
-    position,
-    flattened,
-  };
+  const base = { path: node.path, existingType: existing?.type, companion: false, position, flattened };
   if (
     existing === undefined ||
     existing.type === 'NULL' ||
@@ -176,16 +159,6 @@ function planColumn(
     return { ...base, type: wanted, takes: kindsHeldBy(wanted) & ~objects, needsCompanion: false };
   }
   return { ...base, type: existing.type, takes: kindsHeldBy(existing.type) & ~objects, needsCompanion: true };
-}
-
-/**
- * Long texts and objects differ, mostly: zstd takes less time and room for these than a dictionary, which is what the
- * engine chooses (docs/decisions/20261127-memory-of-columns.md).
- */
-function chooseCompression({ node, flattened }: Field, { byField }: FieldsInArrays): Compression | undefined {
-  const isObject = !flattened && (node.kinds & Kind.object) !== 0;
-  const hasObjects = isObject || byField.get(node)?.hasObjects === true;
-  return hasObjects || node.longestText >= LONG_TEXT ? 'zstd' : undefined;
 }
 
 /** A column whose type config decides: what the type does not hold goes to the companion. */

@@ -1,13 +1,7 @@
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { quoteIdentifier } from './identifiers.ts';
 
-/** A column as a table of the file is made with it. */
-export function defineColumn({
-  name,
-  type,
-  compression,
-}: Pick<ColumnPlan, 'name' | 'type' | 'compression'>): string {
-  const isText = type === 'VARCHAR' || type === 'JSON';
-  const suffix = isText && compression !== undefined ? ` USING COMPRESSION ${compression}` : '';
-  return `${quoteIdentifier(name)} ${type === 'NULL' ? 'VARCHAR' : type}${suffix}`;
+/** A column as a table is made with it. How it is compressed is left to the engine: a column keeps what is said here. */
+export function defineColumn({ name, type }: Pick<ColumnPlan, 'name' | 'type'>): string {
+  return `${quoteIdentifier(name)} ${type === 'NULL' ? 'VARCHAR' : type}`;
 }
