@@ -45,6 +45,7 @@ export async function parseCommandLine(
     isHelpAsked: argv.some((word) => word.startsWith('--help') || /^-[^-]*h/.test(word)),
     choose: (command) => {
       chosen = command;
+      onCommand?.(command.name);
     },
   });
   let help = '';
@@ -54,7 +55,6 @@ export async function parseCommandLine(
 
   if (help !== '') return { kind: 'help', text: tidyHelp(help), asked: true };
   if (parsed['version'] === true) return { kind: 'version' };
-  if (chosen !== undefined) onCommand?.(chosen.name);
   const words = parsed._.map(String);
   await checkArguments({ argv, words, flags: parsed, chosen, commands });
   if (chosen === undefined) return { kind: 'help', text: tidyHelp(await parser.getHelp()), asked: false };

@@ -85,6 +85,14 @@ function parseAround(body: Buffer, start: number, end: number, path: readonly st
 /** What was found in the bytes of a page, while they are scanned. */
 type PageOfBytes = { -readonly [Member in keyof SeenPage]: SeenPage[Member] };
 
+/** A record that the scanner gave up on. */
+interface HardRecord {
+  /** Among all records of the page. */
+  readonly index: number;
+  readonly start: number;
+  readonly end: number;
+}
+
 function scanArray(
   body: Buffer,
   start: number,
@@ -93,9 +101,8 @@ function scanArray(
   const scanner = new RecordScanner(body);
   const page: PageOfBytes = { source: body, names: scanner.names.all, seen: NOTHING_SEEN };
   const encoding = isAscii(body) ? 'latin1' : 'utf8';
-  const records: PageRecord[] = [];
-  let parsed = 0;
-  let duplicateMembers = 0;
+  const scanned: PageRecord[] = [];
+  const hard: HardRecord[] = [];
   let at = skipSpace(body, start + 1);
   for (;;) {
     // An empty array, or elements that are not objects, too.
@@ -103,16 +110,12 @@ function scanArray(
     const from = scanner.count;
     let end = scanner.scan(at);
     if (end !== GIVE_UP) {
-      records.push(new ScannedRecord(page, encoding, { start: at, end, from, to: scanner.count }));
+      scanned.push(new ScannedRecord(page, encoding, { start: at, end, from, to: scanner.count }));
     } else {
-      parsed += 1;
-      if (parsed > Math.max(PARSED_AT_LEAST, records.length * PARSED_SHARE)) return undefined;
+      const index = scanned.length + hard.length;
+      if (hard.length + 1 > Math.max(PARSED_AT_LEAST, index * PARSED_SHARE)) return undefined;
       end = findEnd(body, at);
-      const index = records.length;
-      const batch = parseRecord(body.toString('utf8', at, end), (_, depth) => tooDeep(index, depth));
-      if (batch === undefined) return undefined;
-      duplicateMembers += batch.duplicateMembers;
-      records.push(...batch.records);
+      hard.push({ index, start: at, end });
     }
     at = skipSpace(body, end);
     if (body[at] === CLOSE_BRACKET) break;
@@ -120,7 +123,26 @@ function scanArray(
     at = skipSpace(body, at + 1);
   }
   page.seen = scanner.takeSeen();
-  return { end: at + 1, batch: { records, duplicateMembers } };
+  const batch = addHard(body, scanned, hard, tooDeep);
+  return batch && { end: at + 1, batch };
+}
+
+/** Parses the records that were not scanned, and puts them in their places; undefined if one of them is not valid. */
+function addHard(
+  body: Buffer,
+  scanned: readonly PageRecord[],
+  hard: readonly HardRecord[],
+  tooDeep: (index: number, depth: number) => Error,
+): RecordBatch | undefined {
+  const records = [...scanned];
+  let duplicateMembers = 0;
+  for (const { index, start, end } of hard) {
+    const batch = parseRecord(body.toString('utf8', start, end), (_, depth) => tooDeep(index, depth));
+    if (batch === undefined) return undefined;
+    duplicateMembers += batch.duplicateMembers;
+    records.splice(index, 0, ...batch.records);
+  }
+  return { records, duplicateMembers };
 }
 
 function parseRecord(

@@ -41,7 +41,7 @@ function describeUnpublished(streams: Streams, isUnderWay: boolean): string {
   if (rows.length === 0) return '';
   const [verb, object] = rows.length === 1 ? ['is', 'it'] : ['are', 'them'];
   const when = isUnderWay
-    ? `the run under way publishes ${object} when it waits for the quota, or ends`
+    ? `the current run publishes ${object} when it waits for the quota, or ends`
     : `the next sync publishes ${object}`;
   return `${listSome(rows)} ${verb} committed, but not published yet: ${when}.`;
 }

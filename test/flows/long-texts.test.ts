@@ -12,11 +12,11 @@ function withNotes(note: (id: number) => unknown, more: object = {}) {
 }
 
 /** How the columns are compressed that have the notes: a column of the table, or the one beside it. */
-async function listCompressions(flow: Flow): Promise<readonly unknown[]> {
+async function listCompressions(flow: Flow, table = 'items'): Promise<readonly unknown[]> {
   const database = await openPublished(flow.duckdbPath);
   try {
     const rows = await database.all(
-      `SELECT DISTINCT compression FROM pragma_storage_info('main.items')
+      `SELECT DISTINCT compression FROM pragma_storage_info('main.${table}')
          WHERE segment_type <> 'VALIDITY' AND column_name IN ('note', 'note__text') AND compression NOT IN ('Constant', 'DICT_FSST')`,
     );
     return rows.map(({ compression }) => compression);
@@ -61,6 +61,7 @@ describe('one long value in a column that few rows fill', () => {
     );
     expect(await flow.sync({ force: true })).toMatchObject({ exitCode: 0, rows: { updated: 1 } });
     expect(await listCompressions(flow)).toEqual(['ZSTD']);
+    expect(await listCompressions(flow, 'items_history')).toEqual(['ZSTD']);
     expect(await verifyState(flow.settings(), { clock: flow.clock })).toMatchObject({ ok: true });
   });
 });

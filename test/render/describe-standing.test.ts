@@ -10,14 +10,14 @@ it.each([
   [
     true,
     1,
-    'a is committed, but not published yet: the run under way publishes it when it waits for the quota, or ends.',
+    'a is committed, but not published yet: the current run publishes it when it waits for the quota, or ends.',
   ],
   [
     true,
     2,
-    'a, b are committed, but not published yet: the run under way publishes them when it waits for the quota, or ends.',
+    'a, b are committed, but not published yet: the current run publishes them when it waits for the quota, or ends.',
   ],
-])('says who publishes what is committed; a run under way: %s', (isUnderWay, count, expected) => {
+])('says who publishes what is committed; a current run: %s', (isUnderWay, count, expected) => {
   const [said] = describeStanding(['a', 'b'].slice(0, count).map(row), isUnderWay);
   expect(said).toBe(expected);
 });

@@ -10,12 +10,9 @@ function rows(value: string): string {
   return `SELECT range AS id, if(range = 100, ${value}, NULL) AS note FROM range(${ROWS})`;
 }
 
-const text = `repeat('x', ${LONG - 4})`;
+const text = `repeat('x', ${LONG})`;
 const ways: Readonly<Record<string, readonly string[]>> = {
-  'a text': [
-    'CREATE TABLE main.t (id BIGINT, note VARCHAR)',
-    `INSERT INTO main.t ${rows(`${text} || 'long'`)}`,
-  ],
+  'a text': ['CREATE TABLE main.t (id BIGINT, note VARCHAR)', `INSERT INTO main.t ${rows(text)}`],
   'a list': [
     'CREATE TABLE main.t (id BIGINT, note JSON)',
     `INSERT INTO main.t ${rows(`('["' || ${text} || '"]')::JSON`)}`,
@@ -53,10 +50,9 @@ describe('one long text among rows without one', () => {
     await database.checkpoint();
     const before = await readLimit(database);
     const [row] = await database.all(
-      'SELECT bit_xor(hash(t)) > 0 AS hashed, max(length(note::VARCHAR))::INT AS length FROM main.t t',
+      `SELECT bit_xor(hash(t)) > 0 AS hashed, sum(length(trim(note::VARCHAR, '[]"')))::INT AS length FROM main.t t`,
     );
-    expect(row).toMatchObject({ hashed: true });
-    expect(Number(row?.['length'])).toBeGreaterThanOrEqual(LONG - 4);
+    expect(row).toEqual({ hashed: true, length: LONG });
     // The engine is given more memory when a statement fails for want of it: otherwise it takes 2 GB.
     expect(await readLimit(database)).toEqual(before);
   });
