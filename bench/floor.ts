@@ -55,14 +55,11 @@ const seconds = (performance.now() - startedAt) / 1_000;
 const { user, system } = process.cpuUsage(cpuAtStart);
 const cpuSeconds = (user + system) / 1_000_000;
 await pool.close();
-const whole = process.cpuUsage();
 process.stdout.write(
   `${JSON.stringify({
     rows: read,
     seconds,
     cpuSeconds,
-    wholeSeconds: performance.now() / 1_000,
-    wholeCpuSeconds: (whole.user + whole.system) / 1_000_000,
     peakMb: readPeakMb(),
   })}\n`,
 );

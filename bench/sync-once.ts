@@ -75,7 +75,6 @@ function readMark(event: ProgressEvent): void {
 }
 const between = (what: keyof Mark, from: string, to: string) =>
   (marks.get(to)?.[what] ?? 0) - (marks.get(from)?.[what] ?? 0);
-const whole = process.cpuUsage();
 if (report.exitCode !== 0) throw new Error(JSON.stringify(report.error ?? report.streams[0]?.error));
 process.stdout.write(
   `${JSON.stringify({
@@ -91,8 +90,6 @@ process.stdout.write(
     publishedBytes: bytes.get('file') ?? 0,
     lakeSeconds: between('seconds', 'publishing lake', 'published lake'),
     lakeBytes: bytes.get('lake') ?? 0,
-    wholeSeconds: performance.now() / 1_000,
-    wholeCpuSeconds: (whole.user + whole.system) / 1_000_000,
     peakMb: readPeakMb(),
   })}\n`,
 );

@@ -6,7 +6,7 @@ import {
   writeSingleProjects,
 } from '../support/account-projects.ts';
 import { type PageServer, serve } from '../support/children.ts';
-import { type ProcessFacts, runNode } from '../support/cli-process.ts';
+import { type ProcessFacts, runWell } from '../support/cli-process.ts';
 import { type Finding, type PartOptions, writeCount, writeGoal, writeNumber } from '../support/finding.ts';
 
 const ROWS = 500;
@@ -90,14 +90,8 @@ async function syncTogether(
   return [first, again];
 }
 
-async function runSync(
-  { build }: PartOptions,
-  cwd: string,
-  args: readonly string[] = [],
-): Promise<ProcessFacts> {
-  const facts = await runNode([build.cli, 'sync', '--no-progress', '--log-level', 'warn', ...args], { cwd });
-  if (facts.exitCode !== 0) throw new Error(`${facts.stdout}\n${facts.stderr}`);
-  return facts;
+function runSync({ build }: PartOptions, cwd: string, args: readonly string[] = []): Promise<ProcessFacts> {
+  return runWell([build.cli, 'sync', '--no-progress', '--log-level', 'warn', ...args], { cwd });
 }
 
 /** The least seconds: each account's requests at its key's limit, and its place is taken when they are sent. */

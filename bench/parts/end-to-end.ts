@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RecordShape } from '../records.ts';
 import { measure, type Measured, serve } from '../support/children.ts';
+import { type ProcessFacts, runWell, writeProject } from '../support/cli-process.ts';
 import {
   type Finding,
   median,
@@ -30,10 +31,10 @@ const names: Readonly<Record<keyof Round, string>> = {
   afternoonRestated: "an afternoon's script, 1 % restated",
 };
 
-/** Processes from their start to their end, publishing included. */
+/** Processes from their start to their end: the sync is the command line's, publishing included. */
 interface Whole {
-  readonly floor: Measured;
-  readonly sync: Measured;
+  readonly floor: ProcessFacts;
+  readonly sync: ProcessFacts;
 }
 
 /** From HTTP to the commit, with the quota lifted, next to the floor and a script. */
@@ -60,10 +61,12 @@ export async function measureEndToEnd(options: PartOptions): Promise<readonly Fi
 
 async function measureWhole(options: PartOptions, rows: number, shape: RecordShape): Promise<Whole> {
   const folder = makeFolder(options, `whole-${shape}`);
-  const pages = await serve(options.build.script('serve-pages'), [String(rows), shape]);
+  const { build } = options;
+  const pages = await serve(build.script('serve-pages'), [String(rows), shape]);
+  writeProject(folder, pages.origin);
   try {
-    const floor = await measure(options.build.script('floor'), [pages.origin, String(rows), shape]);
-    const sync = await measure(options.build.script('sync-once'), [pages.origin, folder]);
+    const floor = await runWell([build.script('floor'), pages.origin, String(rows), shape], { cwd: folder });
+    const sync = await runWell([build.cli, 'sync', '--no-progress'], { cwd: folder });
     return { floor, sync };
   } finally {
     pages.stop();
@@ -73,20 +76,20 @@ async function measureWhole(options: PartOptions, rows: number, shape: RecordSha
 
 function tabulateWholes(rows: number, wholes: Readonly<Record<RecordShape, readonly Whole[]>>): Finding {
   const shapes = ['flat', 'nested'] as const;
-  type Unit = 'wholeSeconds' | 'wholeCpuSeconds';
+  type Unit = 'seconds' | 'cpuSeconds';
   const best = (shape: RecordShape, what: keyof Whole, unit: Unit) =>
-    Math.min(...wholes[shape].map((round) => round[what][unit]));
+    Math.min(...wholes[shape].map((round) => round[what][unit] ?? NaN));
   const share = (shape: RecordShape, what: keyof Whole, unit: Unit) =>
     best(shape, 'floor', unit) / best(shape, what, unit);
   const table = shapes.flatMap((shape) =>
     (['floor', 'sync'] as const).map((what) => [
       `${shape} records: ${what === 'floor' ? 'floor' : 'first sync'}`,
-      writeNumber(best(shape, what, 'wholeSeconds')),
-      writeNumber(best(shape, what, 'wholeCpuSeconds')),
-      writeCount(rows / best(shape, what, 'wholeSeconds') / 1_000),
-      `${writeCount(share(shape, what, 'wholeSeconds') * 100)} %`,
-      `${writeCount(share(shape, what, 'wholeCpuSeconds') * 100)} %`,
-      writeCount(Math.max(...wholes[shape].map((round) => round[what].peakMb))),
+      writeNumber(best(shape, what, 'seconds')),
+      writeNumber(best(shape, what, 'cpuSeconds')),
+      writeCount(rows / best(shape, what, 'seconds') / 1_000),
+      `${writeCount(share(shape, what, 'seconds') * 100)} %`,
+      `${writeCount(share(shape, what, 'cpuSeconds') * 100)} %`,
+      writeCount(Math.max(...wholes[shape].map((round) => round[what].peakMb ?? NaN))),
     ]),
   );
   return {
@@ -95,12 +98,12 @@ function tabulateWholes(rows: number, wholes: Readonly<Record<RecordShape, reado
     rows: table,
     ratios: Object.fromEntries(
       shapes.flatMap((shape) => [
-        [`first sync of ${shape} records, of the floor`, share(shape, 'sync', 'wholeSeconds')],
-        [`first sync of ${shape} records, of the floor by CPU`, share(shape, 'sync', 'wholeCpuSeconds')],
+        [`first sync of ${shape} records, of the floor`, share(shape, 'sync', 'seconds')],
+        [`first sync of ${shape} records, of the floor by CPU`, share(shape, 'sync', 'cpuSeconds')],
       ]),
     ),
     notes: [
-      'Nested records have a list of two objects, a nested object, and decimals of 17 digits; flat ones are those of the table above. The best of the rounds.',
+      'Nested records have a list of two objects, a nested object, and decimals of 17 digits; flat ones are those of the table above. The sync is `sluice sync` of the built command line. The best of the rounds.',
     ],
   };
 }

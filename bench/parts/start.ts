@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { serve } from '../support/children.ts';
-import { runNode, timeNode, writeProject } from '../support/cli-process.ts';
+import { runNode, runWell, timeNode, writeProject } from '../support/cli-process.ts';
 import {
   type Finding,
   median,
@@ -35,8 +35,7 @@ export async function measureStart(options: PartOptions): Promise<readonly Findi
   try {
     // Fresh for a day: the syncs after the first have nothing to do.
     writeProject(folder, pages.origin, { freshness: '1d' });
-    const first = await runNode([cli, 'sync'], { cwd: folder });
-    if (first.exitCode !== 0) throw new Error(first.stderr);
+    await runWell([cli, 'sync'], { cwd: folder });
     const starts = listStarts(cli);
     const times = await timeAll(starts, folder, options.repeats ?? 25, options.say);
     const bare = times.get('Node and yargs')?.best ?? NaN;

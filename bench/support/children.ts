@@ -18,9 +18,6 @@ export interface Measured {
   /** Publishing the lake, or what else is beside the file. */
   readonly lakeSeconds: number;
   readonly lakeBytes: number;
-  /** The process from its start to its end. */
-  readonly wholeSeconds: number;
-  readonly wholeCpuSeconds: number;
   readonly peakMb: number;
 }
 

@@ -80,6 +80,17 @@ export function runNode(args: readonly string[], options: ProcessOptions): Promi
 }
 
 /**
+ * Runs Node with these arguments to its end, which has to be a good one.
+ *
+ * @throws Error with what it printed
+ */
+export async function runWell(args: readonly string[], options: ProcessOptions): Promise<ProcessFacts> {
+  const facts = await runNode(args, options);
+  if (facts.exitCode !== 0) throw new Error(`${facts.stdout}\n${facts.stderr}`);
+  return facts;
+}
+
+/**
  * Runs Node as it is, for its time alone.
  *
  * @throws Error when it does not end well
