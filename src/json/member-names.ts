@@ -1,4 +1,5 @@
 import { isInElement, MOST_SEEN_NAMES, type SeenName } from '../model/page.ts';
+import { startsWith } from './byte-steps.ts';
 
 // Of objects in an element: deeper ones stay whole, as JSON.
 const MOST_ELEMENT_LEVELS = 5;
@@ -15,7 +16,11 @@ export interface KnownMember extends SeenName {
   readonly isNoted: boolean;
   /** The name with its quotes, as bytes. */
   readonly spelling: Uint8Array;
-  readonly children: Map<string, KnownMember>;
+  /** How many names objects under it had so far. */
+  names: number;
+  /** These by the hash of their spelling; those that share one are linked by `alike`. */
+  readonly byHash: Map<number, KnownMember>;
+  alike: KnownMember | undefined;
   /** Members in the order of the last object: the next one mostly has the same. */
   readonly expected: KnownMember[];
   /** Number of the object that had it last: a second time in one object is a repeat. */
@@ -47,29 +52,35 @@ export class MemberNames {
     }));
   }
 
-  /** Notes a name as the member at a place of an object; undefined for one that has to be read another way. */
-  learn(parent: KnownMember, position: number, spelling: Uint8Array): KnownMember | undefined {
-    const name = Buffer.from(spelling.subarray(1, -1)).toString('utf8');
-    const known = parent.children.get(name) ?? this.#add(parent, name, spelling);
+  /** The name at a place of an object, which is now expected there; undefined for one to be read another way. */
+  find(parent: KnownMember, position: number, spelled: Spelled): KnownMember | undefined {
+    const hash = hashOf(spelled);
+    let known = parent.byHash.get(hash);
+    while (known !== undefined && !isSpelled(known, spelled)) known = known.alike;
+    known ??= this.#add(parent, spelled, hash);
     if (known !== undefined) parent.expected[position] = known;
     return known;
   }
 
-  #add(parent: KnownMember, name: string, spelling: Uint8Array): KnownMember | undefined {
+  #add(parent: KnownMember, { bytes, start, end }: Spelled, hash: number): KnownMember | undefined {
+    const spelling = Uint8Array.from(bytes.subarray(start, end));
+    const name = Buffer.from(spelling.subarray(1, -1)).toString('utf8');
     const most = parent.level === 0 ? MOST_AT_ROOT : MOST_NESTED;
     // Names that are indexes do not stay where they were written.
     const mayMove = /^\d/.test(name);
-    if (mayMove || parent.children.size >= most || this.all.length >= MOST_SEEN_NAMES) return undefined;
+    if (mayMove || parent.names >= most || this.all.length >= MOST_SEEN_NAMES) return undefined;
     const member = createMember({
       id: this.all.length,
       parent: parent === this.root ? undefined : parent,
       name,
-      spelling: Uint8Array.from(spelling),
+      spelling,
       level: parent.level + 1,
       isElement: false,
       isNoted: parent.isNoted && countLevels(parent) < MOST_ELEMENT_LEVELS,
     });
-    parent.children.set(name, member);
+    parent.names += 1;
+    member.alike = parent.byHash.get(hash);
+    parent.byHash.set(hash, member);
     this.all.push(member);
     return member;
   }
@@ -84,7 +95,24 @@ export function takeRecentNames(): MemberNames {
 }
 
 /** What is known of a name before a record was read with it. */
-type NewMember = Omit<KnownMember, 'children' | 'expected' | 'lastObject' | 'elements'>;
+type NewMember = Omit<KnownMember, 'names' | 'byHash' | 'alike' | 'expected' | 'lastObject' | 'elements'>;
+
+/** A name with its quotes, in the bytes of a page. */
+interface Spelled {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+}
+
+function hashOf({ bytes, start, end }: Spelled): number {
+  let hash = end - start;
+  for (let at = start; at < end; at += 1) hash = (Math.imul(hash, 31) + (bytes[at] as number)) | 0;
+  return hash;
+}
+
+function isSpelled({ spelling }: KnownMember, { bytes, start, end }: Spelled): boolean {
+  return spelling.length === end - start && startsWith(bytes, start, spelling);
+}
 
 /** Levels of objects from an element of an array down to a member; 0 where it is in no array. */
 function countLevels(member: SeenName): number {
@@ -105,7 +133,9 @@ function createMember({ id, parent, name, spelling, level, isElement, isNoted }:
     level,
     isElement,
     isNoted,
-    children: new Map(),
+    names: 0,
+    byHash: new Map(),
+    alike: undefined,
     expected: [],
     lastObject: -1,
     elements: undefined,

@@ -1,9 +1,11 @@
 import { packSeen, SEEN_SIZE, SeenKind } from '../model/page.ts';
+import { skipBlanks, skipDigits, skipEscape, startsWith } from './byte-steps.ts';
 import { isSafeWhole, isShortestDecimal } from './decimal-check.ts';
-import { isHexDigit, isSimpleEscape } from './json-grammar.ts';
+import { judgeNumber } from './judge-number.ts';
 import { type KnownMember, takeRecentNames } from './member-names.ts';
 
 const QUOTE = 34;
+const PLUS = 43;
 const COMMA = 44;
 const MINUS = 45;
 const POINT = 46;
@@ -39,16 +41,17 @@ let objects = 0;
 /**
  * Reads JSON objects out of the bytes of a UTF-8 text: checks them, finds their ends, and notes each member's kind and
  * place. It makes no values, which is where most of the time of `JSON.parse` goes. It knows what nearly every
- * record is made of, and gives up on the rest: exponents, rounded numbers, half surrogate pairs, control
- * characters, repeated members, line breaks between tokens. Of an array the kind and the place are noted, and the
- * members of the objects that are its elements.
+ * record is made of, and gives up on the rest: half surrogate pairs, control characters, repeated members, line breaks
+ * between tokens. Of an array the kind and the place are noted, and the members of the objects that are its elements.
  */
 export class RecordScanner {
   readonly names = takeRecentNames();
   readonly #bytes: Buffer;
   #count = 0;
   #kind = 0;
-  /** The page, a character for each byte; undefined until a long number is met. */
+  #isExact = false;
+  #isPlain = true;
+  /** The page, a character for each byte; undefined until an unusual number is met. */
   #text: string | undefined;
 
   constructor(bytes: Buffer) {
@@ -60,6 +63,16 @@ export class RecordScanner {
     return this.#count;
   }
 
+  /** Whether the last record has a number that only an exact parser reads right. */
+  get isExact(): boolean {
+    return this.#isExact;
+  }
+
+  /** Whether the engine's own reader gives the values of the last record, and writes the JSON of its arrays as we do. */
+  get isPlain(): boolean {
+    return this.#isPlain;
+  }
+
   /** What was noted of all records. */
   takeSeen(): Int32Array {
     return seen.slice(0, this.#count);
@@ -68,6 +81,8 @@ export class RecordScanner {
   /** End of the object at `start`, or GIVE_UP, and then nothing is noted of it. */
   scan(start: number): number {
     const before = this.#count;
+    this.#isExact = false;
+    this.#isPlain = true;
     const end = this.#scanObject(start, this.names.root, 0);
     if (end === GIVE_UP) this.#count = before;
     return end;
@@ -104,7 +119,7 @@ export class RecordScanner {
     if (this.#bytes[at] !== QUOTE) return undefined;
     const end = this.#scanString(at);
     if (end === GIVE_UP || this.#kind === SeenKind.escaped) return undefined;
-    return this.names.learn(parent, position, this.#bytes.subarray(at, end));
+    return this.names.find(parent, position, { bytes: this.#bytes, start: at, end });
   }
 
   #scanMember(start: number, member: KnownMember, position: number): number {
@@ -192,23 +207,9 @@ export class RecordScanner {
         continue;
       }
       this.#kind = SeenKind.escaped;
-      at = this.#skipEscape(at + 1);
-      if (at === GIVE_UP) return GIVE_UP;
+      at = skipEscape(this.#bytes, at + 1);
+      if (at === -1) return GIVE_UP;
     }
-  }
-
-  /** Last byte of the escape whose letter is at `start`. */
-  #skipEscape(start: number): number {
-    const bytes = this.#bytes;
-    const letter = bytes[start] as number;
-    // Behind an escaped backslash, `u` looks like the escape it is not.
-    if (letter === BACKSLASH && bytes[start + 1] === LETTER_U) return GIVE_UP;
-    if (isSimpleEscape(letter)) return start;
-    if (letter !== LETTER_U) return GIVE_UP;
-    for (let at = start + 1; at <= start + 4; at += 1) if (!isHexDigit(bytes[at] as number)) return GIVE_UP;
-    const isControl = bytes[start + 1] === ZERO && bytes[start + 2] === ZERO && isBelowTwo(bytes[start + 3]);
-    const isSurrogate = ((bytes[start + 1] as number) | 32) === LETTER_D && !isBelowEight(bytes[start + 2]);
-    return isControl || isSurrogate ? GIVE_UP : start + 4;
   }
 
   #scanNumber(start: number, isInArray: boolean): number {
@@ -223,29 +224,36 @@ export class RecordScanner {
       at = skipDigits(bytes, from);
       if (at === from) return GIVE_UP;
     }
-    if (((bytes[at] as number) | 32) === LETTER_E) return GIVE_UP;
-    if (at - start > SAFE_NUMBER_LENGTH) return this.#lookAtNumber(start, at, isFraction);
+    if (((bytes[at] as number) | 32) === LETTER_E) return this.#scanExponent(start, at, isInArray);
     const endsInZero = bytes[at - 1] === ZERO;
-    // The engine writes these another way, where it writes them again.
-    if (isFraction ? endsInZero && isInArray : first > start && bytes[first] === ZERO) return GIVE_UP;
+    if (at - start > SAFE_NUMBER_LENGTH) {
+      const isUsual = isFraction ? isShortestDecimal : isSafeWhole;
+      if (!isUsual(bytes, start, at)) return this.#judge(start, at, isInArray);
+    } else if (isFraction ? endsInZero && isInArray : first > start && bytes[first] === ZERO) {
+      return this.#judge(start, at, isInArray);
+    }
     this.#kind = !isFraction ? SeenKind.integer : endsInZero ? SeenKind.number : SeenKind.fraction;
     return at;
   }
 
-  // Most long numbers are doubles as a serializer writes them: they read back as the same text.
-  #lookAtNumber(start: number, end: number, isFraction: boolean): number {
-    const check = isFraction ? isShortestDecimal : isSafeWhole;
-    if (check(this.#bytes, start, end)) {
-      this.#kind = isFraction ? SeenKind.fraction : SeenKind.integer;
-      return end;
-    }
+  /** `at` is the letter of the exponent. */
+  #scanExponent(start: number, at: number, isInArray: boolean): number {
+    const bytes = this.#bytes;
+    const hasSign = bytes[at + 1] === MINUS || bytes[at + 1] === PLUS;
+    const from = hasSign ? at + 2 : at + 1;
+    const end = skipDigits(bytes, from);
+    return end === from ? GIVE_UP : this.#judge(start, end, isInArray);
+  }
+
+  #judge(start: number, end: number, isInArray: boolean): number {
     // The text of the page is made once: a call for each number takes longer than all of the rest.
     this.#text ??= this.#bytes.toString('latin1');
-    const token = this.#text.slice(start, end);
-    const value = Number(token);
-    const isSafe = Number.isSafeInteger(value);
-    if (String(value) !== token || (Number.isInteger(value) && !isSafe)) return GIVE_UP;
-    this.#kind = isSafe ? SeenKind.integer : SeenKind.fraction;
+    const kind = judgeNumber(this.#text.slice(start, end), isInArray);
+    if (kind === 'turned') return GIVE_UP;
+    if (kind === 'odd' || kind === 'hard') this.#isPlain = false;
+    const isExact = kind === 'long' || kind === 'hard';
+    if (isExact) this.#isExact = true;
+    this.#kind = isExact ? SeenKind.exact : SeenKind.number;
     return end;
   }
 
@@ -259,40 +267,11 @@ export class RecordScanner {
   }
 }
 
-const LETTER_D = 100;
 const LETTER_E = 101;
 const LETTER_N = 110;
-const LETTER_U = 117;
 
 const WORDS = [
   { word: Buffer.from('true'), kind: SeenKind.boolean },
   { word: Buffer.from('false'), kind: SeenKind.boolean },
   { word: Buffer.from('null'), kind: SeenKind.null },
 ];
-
-function isBelowTwo(byte: number | undefined): boolean {
-  return byte === ZERO || byte === ZERO + 1;
-}
-
-function isBelowEight(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= ZERO && byte < ZERO + 8;
-}
-
-function startsWith(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
-  for (let offset = 0; offset < word.length; offset += 1)
-    if (bytes[at + offset] !== word[offset]) return false;
-  return true;
-}
-
-function skipDigits(bytes: Uint8Array, start: number): number {
-  let at = start;
-  for (let byte = bytes[at] as number; byte >= ZERO && byte <= NINE; byte = bytes[at] as number) at += 1;
-  return at;
-}
-
-// Not over line breaks: a staged record is one line.
-function skipBlanks(bytes: Uint8Array, start: number): number {
-  let at = start;
-  while (bytes[at] === 32 || bytes[at] === 9) at += 1;
-  return at;
-}

@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { PageRecord, RecordBytes, SeenMembers, SeenPage } from '../model/page.ts';
+import { parseExact } from './exact-number.ts';
 import { type RecordBatch, readRecordRun } from './page-records.ts';
 import { GIVE_UP, RecordScanner } from './record-scanner.ts';
 
@@ -110,7 +111,9 @@ function scanArray(
     const from = scanner.count;
     let end = scanner.scan(at);
     if (end !== GIVE_UP) {
-      scanned.push(new ScannedRecord(page, encoding, { start: at, end, from, to: scanner.count }));
+      const { count: to, isExact: exact, isPlain: plain } = scanner;
+      const place = { start: at, end, from, to, exact, plain };
+      scanned.push(new ScannedRecord(page, encoding, place));
     } else {
       const index = scanned.length + hard.length;
       if (hard.length + 1 > Math.max(PARSED_AT_LEAST, index * PARSED_SHARE)) return undefined;
@@ -160,6 +163,8 @@ function parseRecord(
 interface Place {
   readonly start: number;
   readonly end: number;
+  readonly exact: boolean;
+  readonly plain: boolean;
   /** Where what was seen of it begins and ends. */
   readonly from: number;
   readonly to: number;
@@ -167,8 +172,8 @@ interface Place {
 
 /** A record that is still bytes of its page; text and value are made for who asks. One object each: there are many. */
 class ScannedRecord implements PageRecord, RecordBytes, SeenMembers {
-  readonly exact = false;
-  readonly plain = true;
+  readonly exact: boolean;
+  readonly plain: boolean;
   readonly page: SeenPage;
   readonly start: number;
   readonly end: number;
@@ -177,7 +182,9 @@ class ScannedRecord implements PageRecord, RecordBytes, SeenMembers {
   readonly #encoding: 'latin1' | 'utf8';
   #value: unknown;
 
-  constructor(page: SeenPage, encoding: 'latin1' | 'utf8', { start, end, from, to }: Place) {
+  constructor(page: SeenPage, encoding: 'latin1' | 'utf8', { start, end, from, to, exact, plain }: Place) {
+    this.exact = exact;
+    this.plain = plain;
     this.page = page;
     this.start = start;
     this.end = end;
@@ -195,7 +202,7 @@ class ScannedRecord implements PageRecord, RecordBytes, SeenMembers {
   }
 
   get value(): unknown {
-    return (this.#value ??= JSON.parse(this.text) as unknown);
+    return (this.#value ??= this.exact ? parseExact(this.text) : (JSON.parse(this.text) as unknown));
   }
 
   get bytes(): RecordBytes {

@@ -1,3 +1,5 @@
+import { judgeNumber } from './judge-number.ts';
+
 /** One record's own text, cut out of the page it came in, with what its reader must know. */
 export interface RecordSlice {
   readonly text: string;
@@ -96,7 +98,7 @@ function isClosing(code: number): boolean {
 
 function toSlice(slice: string, { hardNumbers, isOdd, members, depth }: ValueScan): RecordSlice {
   const text = flattenLines(slice);
-  const plain = !hardNumbers && !isOdd && !(text.includes('\\u') && ODD_ESCAPE.test(text));
+  const plain = !isOdd && !(text.includes('\\u') && ODD_ESCAPE.test(text));
   return { text, hardNumbers, plain, members, depth };
 }
 
@@ -172,11 +174,13 @@ class ValueScan {
         at += 2;
       } else break;
     }
-    if (at - start > SAFE_NUMBER_LENGTH || hasExponent)
-      this.hardNumbers ||= isHardToken(text.slice(start, at), hasExponent);
     const isMinusZero = at - start === 2 && text.startsWith('-0', start);
     const endsInZero = hasPoint && isInArray && text.charCodeAt(at - 1) === ZERO;
-    this.isOdd ||= hasExponent || isMinusZero || endsInZero;
+    if (at - start > SAFE_NUMBER_LENGTH || hasExponent || isMinusZero || endsInZero) {
+      const kind = judgeNumber(text.slice(start, at), isInArray);
+      this.hardNumbers ||= kind === 'long' || kind === 'hard';
+      this.isOdd ||= kind !== 'double' && kind !== 'long';
+    }
     return at;
   }
 }
@@ -184,18 +188,6 @@ class ValueScan {
 // Members whose names are indexes come first in an object of ours, and an escape may hide one.
 function mayMove(firstOfName: number): boolean {
   return (firstOfName >= ZERO && firstOfName <= NINE) || firstOfName === BACKSLASH;
-}
-
-// Most long numbers are doubles as a serializer writes them: they read back as the same text. A short one with
-// an exponent can still overflow (1e400).
-function isHardToken(token: string, hasExponent: boolean): boolean {
-  const value = Number(token);
-  return String(value) !== token || (isBeyondSafe(value) && !hasExponent);
-}
-
-// `parseExact` keeps these integers as text, whether a double hits them or not.
-function isBeyondSafe(value: number): boolean {
-  return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 /** End of the string that starts at `start`. */

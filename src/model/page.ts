@@ -89,6 +89,8 @@ export const SeenKind = {
   objects: 10,
   /** An array of objects and other values. */
   mixed: 11,
+  /** A number that is kept as text: a double would round it, or its neighbours. */
+  exact: 12,
 } as const;
 
 /** One response of the API, read and checked against the envelope's contract. */

@@ -151,16 +151,21 @@ function observeString(node: FieldNode, value: string): void {
 
 function observeContainer(node: FieldNode, value: object, depth: number): void {
   if (value instanceof ExactNumber) {
-    const { kind, whole, scale } = classifyExactNumber(value.text);
-    node.kinds |= kind;
-    node.wholeDigits = Math.max(node.wholeDigits, whole);
-    node.scale = Math.max(node.scale, scale);
+    observeExact(node, value.text);
   } else if (Array.isArray(value)) {
     node.kinds |= Kind.array;
   } else {
     node.kinds |= Kind.object;
     if (depth < MAX_FLATTEN_DEPTH) observeMembers(node, value as Record<string, unknown>, depth);
   }
+}
+
+/** Adds a number that is kept as text to its node. */
+export function observeExact(node: FieldNode, text: string): void {
+  const { kind, whole, scale } = classifyExactNumber(text);
+  node.kinds |= kind;
+  node.wholeDigits = Math.max(node.wholeDigits, whole);
+  node.scale = Math.max(node.scale, scale);
 }
 
 /** True for what can become a row: an object, not null, an array or a number kept as text. */

@@ -1,4 +1,5 @@
 import { isInElement, SEEN_SIZE, SeenKind, type SeenMembers, type SeenPage } from '../model/page.ts';
+import { parseExactAgain } from '../json/parse-exact-again.ts';
 import { classifyBytes, classifyString } from './classify-time.ts';
 import { Kind } from './field-kinds.ts';
 import { createElementFields, MAY_BE_ROUNDED, ONLY_NULLS } from './element-fields.ts';
@@ -8,6 +9,7 @@ import {
   type FieldTree,
   findChild,
   MAX_NESTED_FIELDS,
+  observeExact,
 } from './observe-fields.ts';
 
 const MINUS = 45;
@@ -75,9 +77,9 @@ export class SeenObserver {
     if (kind !== SeenKind.objects) fields.hasOthers = true;
     if (fields.needsExact || !isWorthALook(source, start, end)) return;
     const text = source.toString('utf8', start, end);
-    // As the table has it: an escape is the character there, and may be a digit.
-    const asKept = text.includes('\\u') ? JSON.stringify(JSON.parse(text)) : text;
-    fields.needsExact = MAY_BE_ROUNDED.test(asKept);
+    if (!text.includes('\\u') && !MAY_BE_ROUNDED.test(text)) return;
+    // As the table has it: an escape is the character there, and may be a digit; an exponent may be none.
+    fields.needsExact = MAY_BE_ROUNDED.test(JSON.stringify(parseExactAgain(text)));
   }
 
   #fieldsOf(node: FieldNode): ElementFields {
@@ -146,6 +148,9 @@ function observeSeen(node: FieldNode, page: SeenPage, at: number): void {
       return;
     case SeenKind.fraction:
       node.kinds |= Kind.double;
+      return;
+    case SeenKind.exact:
+      observeExact(node, source.toString('latin1', seen[at + 1], seen[at + 2]));
       return;
     case SeenKind.number:
       node.kinds |= classifyNumber(Number(source.toString('latin1', seen[at + 1], seen[at + 2])));

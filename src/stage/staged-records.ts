@@ -11,19 +11,23 @@ export interface StagedRecord {
   readonly text: string;
 }
 
-// The member name of a record shows who may read it; the engine reads only those under `r`.
+// The first name behind the position shows who may read a record; the engine reads only those under `r`.
 const ENGINE = 'r';
 const PARSER = 'p';
 const EXACT = 'x';
+/** Who parses it has to do so exactly, and the engine may read it too: the record follows under `r`. */
+const BOTH = 'e';
 const OPENING = '{"i":';
 const OPENING_BYTES = Buffer.from(OPENING);
 const READER_BYTES = {
   [ENGINE]: Buffer.from(`,"${ENGINE}":`),
   [PARSER]: Buffer.from(`,"${PARSER}":`),
   [EXACT]: Buffer.from(`,"${EXACT}":`),
+  [BOTH]: Buffer.from(`,"${BOTH}":0,"${ENGINE}":`),
 } as const;
+const PLAIN_LENGTH = READER_BYTES[ENGINE].length;
 /** Bytes of a line around its record, with the longest position. */
-const MOST_AROUND = 40;
+const MOST_AROUND = 48;
 const ZERO = 48;
 const CLOSE_BRACE = 125;
 const LINE_FEED = 10;
@@ -40,11 +44,12 @@ export function formatStagedLines(firstPosition: number, records: readonly PageR
 }
 
 function openLine(position: number, record: PageRecord): string {
-  return `${OPENING}${position},"${readerOf(record)}":`;
+  return `${OPENING}${position}${READER_BYTES[readerOf(record)].toString()}`;
 }
 
 function readerOf({ exact, plain }: PageRecord): keyof typeof READER_BYTES {
-  return exact ? EXACT : plain === true ? ENGINE : PARSER;
+  if (exact) return plain === true ? BOTH : EXACT;
+  return plain === true ? ENGINE : PARSER;
 }
 
 /** Lines, and the memory at whose start they are. */
@@ -102,7 +107,8 @@ function takeBytes(text: string): RecordBytes {
 
 /** Whether the engine can read a staged line. */
 export function isForEngine(line: string): boolean {
-  return line.startsWith(`"${ENGINE}"`, line.indexOf(',') + 1);
+  const reader = line[line.indexOf(',') + 2];
+  return reader === ENGINE || reader === BOTH;
 }
 
 /** Reads the records of a file that `isWanted` accepts, in page order, in constant memory. */
@@ -130,13 +136,14 @@ export async function* readStagedRecords(
 /** Parses a staged line, without its line break, into its record. */
 export function parsePageRecord(line: string): { readonly position: number; readonly record: PageRecord } {
   const { position, reader, text } = splitStagedLine(line);
-  const exact = reader === EXACT;
-  return { position, record: { text, value: parseText(text, exact), exact, plain: reader === ENGINE } };
+  const exact = isExact(reader);
+  const plain = reader === ENGINE || reader === BOTH;
+  return { position, record: { text, value: parseText(text, exact), exact, plain } };
 }
 
 function parseStagedLine(line: string): StagedRecord {
   const { position, reader, text } = splitStagedLine(line);
-  return { position, text, value: parseText(text, reader === EXACT) };
+  return { position, text, value: parseText(text, isExact(reader)) };
 }
 
 function splitStagedLine(line: string): {
@@ -146,11 +153,17 @@ function splitStagedLine(line: string): {
 } {
   if (!line.startsWith(OPENING)) return splitOldLine(line);
   const comma = line.indexOf(',');
+  const reader = line[comma + 2];
+  const start = comma + (reader === BOTH ? READER_BYTES[BOTH].length : PLAIN_LENGTH);
   return {
     position: Number(line.slice(OPENING.length, comma)),
-    reader: line[comma + 2],
-    text: line.slice(comma + 5, -1),
+    reader,
+    text: line.slice(start, -1),
   };
+}
+
+function isExact(reader: string | undefined): boolean {
+  return reader === EXACT || reader === BOTH;
 }
 
 // Archives of version 0.1 contain `<position><reader><text>`, which must stay readable.

@@ -271,7 +271,7 @@ describe('the records of an unpaginated answer', () => {
         text: '{"id":9007199254740993,"v":1.5}',
         value: { id: new ExactNumber('9007199254740993'), v: 1.5 },
         exact: true,
-        plain: false,
+        plain: true,
       },
     ]);
   });

@@ -262,26 +262,31 @@ describe('readStagedRecords', () => {
 
   it('reads the lines of earlier stages and archives, also next to those of today', async () => {
     const file = join(makeTempFolder(), 'records.ndjson');
-    const old = '7p{"a":[1,"p"]}\n8x{"n":9007199254740993}\n';
-    writeFileSync(file, old + formatStagedLines(9, toRecords(['{"a":1}', '{"n":9007199254740993}', '1'])));
+    const old = '6p{"a":[1,"p"]}\n7x{"n":9007199254740993}\n{"i":8,"x":{"n":9007199254740993}}\n';
+    const texts = ['{"a":1}', '{"n":9007199254740993}', '1', '{"n":9223372036854775808}'];
+    writeFileSync(file, old + formatStagedLines(9, toRecords(texts)));
     const read = [];
     for await (const part of readStagedRecords(file)) read.push(...part);
     const exact = { n: new ExactNumber('9007199254740993') };
     expect(read.map(({ position, value }) => [position, value])).toEqual([
-      [7, { a: [1, 'p'] }],
+      [6, { a: [1, 'p'] }],
+      [7, exact],
       [8, exact],
       [9, { a: 1 }],
       [10, exact],
       [11, 1],
+      [12, { n: new ExactNumber('9223372036854775808') }],
     ]);
     const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
     const parsed = lines.map((line) => parsePageRecord(line).record);
     expect(parsed.map(({ exact, plain }) => [exact, plain])).toEqual([
       [false, false],
       [true, false],
-      [false, true],
       [true, false],
+      [false, true],
+      [true, true],
       [false, false],
+      [true, false],
     ]);
     expect(parsed.map(({ text }) => text)).toEqual(read.map(({ text }) => text));
   });

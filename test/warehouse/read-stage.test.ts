@@ -134,6 +134,32 @@ describe('a stage that the engine reads by itself', () => {
       true,
     ],
     [
+      'whole numbers of 64 bits, in arrays too',
+      [
+        '{"id":9007199254740993,"m":{"n":-9223372036854775808},"l":[9223372036854775807,{"a":-9007199254740993}]}',
+        '{"id":1,"m":{"n":9223372036854775807},"l":[1]}',
+      ],
+      true,
+    ],
+    [
+      'numbers with exponents',
+      [
+        '{"x":1.5e-07,"y":1E+25,"n":1e3,"l":[1.5e-7,{"a":-5e-324}]}',
+        '{"x":0.5,"y":-2.5e+300,"n":9.007199254740991e15,"l":[2.2250738585072014e-308]}',
+      ],
+      true,
+    ],
+    [
+      'larger whole numbers among them',
+      ['{"n":9007199254740993,"m":1}', '{"n":18446744073709551616,"m":9007199254740993}'],
+      false,
+    ],
+    [
+      'whole numbers of 64 bits among decimals',
+      ['{"n":9007199254740993,"m":1}', '{"n":1.5,"m":9007199254740993}'],
+      false,
+    ],
+    [
       'nested objects and what is missing in them',
       ['{"m":{"a":1,"b":{"c":"x"}}}', '{"m":null}', '{"m":{"b":{}}}', '{}'],
       true,
