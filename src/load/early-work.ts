@@ -15,7 +15,7 @@ import type { ContractQuestion } from './check-contract.ts';
 const PART_BYTES = 64 * 2 ** 20;
 /** Rows that the engine compresses together. In the file, a part that ends within such a group is written again. */
 const GROUP_ROWS = 122_880;
-/** Where a group is larger, its rows would wait too long: parts are smaller then, and temporary, bytes. */
+/** Where a group is larger, nothing is read early: temporary rows would be written twice for nothing, bytes. */
 const MOST_GROUP_BYTES = 256 * 2 ** 20;
 
 /** Reads and commits a scan with early work in parallel, and discards unused results. */
@@ -83,14 +83,19 @@ export class EarlyWork implements StageFollower {
   }
 
   #start(recordsFile: string, tree: FieldTree): void {
-    if (this.#groups !== undefined && (this.#endByte / this.#groups.rows) * GROUP_ROWS > MOST_GROUP_BYTES)
-      this.#groups = undefined;
     const place = this.#groups === undefined ? 'temporary' : 'file';
     this.#rows = new EarlyRows(this.#context, this.#question, { recordsFile, tree, place });
+    if (this.#isGroupTooLong()) this.#rows.giveUp();
     const { stream, checkpoint } = this.#question;
     this.#pack = beginEarlyPack(this.#context, stream, checkpoint, recordsFile);
     this.#pack?.take(toPackedPages(this.#held));
     this.#held = [];
+  }
+
+  /** Judged by the first records: later ones mostly have their size. */
+  #isGroupTooLong(): boolean {
+    if (this.#groups === undefined) return false;
+    return (this.#groups.bytes / this.#groups.rows) * GROUP_ROWS > MOST_GROUP_BYTES;
   }
 
   #isPartWhole(): boolean {

@@ -15,8 +15,8 @@ import {
   streamOf,
 } from '../support/sync-harness.ts';
 
-// So large that the scan is worth reading before it has ended: 20 MB, of which each page has half a one. Of records so
-// long, early rows are temporary.
+// So large that the scan is worth reading before it has ended: 20 MB, of which each page has half a one. With a history,
+// early rows are temporary; without one, records so long are all read at the end.
 const RECORDS = 400;
 const PAGE = 10;
 /** Rows that the engine writes together. */
@@ -33,8 +33,8 @@ function makeLarge(id: number, amount: number | string = id * 2): Large {
   return { id, amount, text: `${id} ${filler}` };
 }
 
-function createLargeFlow(records: readonly Large[]): Flow {
-  return createItemsFlow(records, { stream: { pageSize: PAGE, key: ['id'] } });
+function createLargeFlow(records: readonly Large[], history: boolean): Flow {
+  return createItemsFlow(records, { stream: { pageSize: PAGE, key: ['id'], history } });
 }
 
 function makeRecords(): readonly Large[] {
@@ -66,9 +66,12 @@ const clean = {
   type: 'BIGINT',
 };
 
-describe('a scan so long that its pages are worked on before it has ended', () => {
+describe.each([
+  ['with a history', true],
+  ['without one', false],
+])('a scan so long that its pages are worked on before it has ended, %s', (_, history) => {
   it('gives the rows and the archive of any other scan', async () => {
-    const flow = createLargeFlow(makeRecords());
+    const flow = createLargeFlow(makeRecords(), history);
     const sizes: number[] = [];
     const report = await flow.sync({
       onProgress: ({ type }) => {
@@ -85,18 +88,18 @@ describe('a scan so long that its pages are worked on before it has ended', () =
     const rebuilt = await flow.rebuild();
     expect(rebuilt.streams[0]).toMatchObject({ status: 'rebuilt' });
     expect(await summarize(flow)).toEqual([clean]);
-    expect(await listTables(flow)).toEqual(['items']);
+    expect(await listTables(flow)).toEqual(history ? ['items', 'items_history'] : ['items']);
     expect(listFiles(flow, /\.part$|records\.ndjson/)).toEqual([]);
   });
 
   it('takes the types of the whole scan, whatever its first part looked like', async () => {
-    const flow = createLargeFlow(makeRecords().with(RECORDS - 5, makeLarge(RECORDS - 5, 'n/a')));
+    const flow = createLargeFlow(makeRecords().with(RECORDS - 5, makeLarge(RECORDS - 5, 'n/a')), history);
     expect(streamOf(await flow.sync())).toMatchObject({ verdict: 'verified' });
     expect(await summarize(flow)).toEqual([{ ...clean, type: 'VARCHAR' }]);
   });
 
   it('forgets what was read when the data moves and the scan restarts', async () => {
-    const flow = createLargeFlow(makeRecords());
+    const flow = createLargeFlow(makeRecords(), history);
     const late = Math.floor((RECORDS / (PAGE - 1)) * 0.95);
     flow.simulator.setFaults([
       beforeRequest(late, (service) => service.editRecords('items', insertRows(0, [makeLarge(RECORDS, 0)]))),
@@ -111,7 +114,7 @@ describe('a scan so long that its pages are worked on before it has ended', () =
   });
 
   it('keeps its pages, and nothing else, when it is stopped; the next run continues from there', async () => {
-    const flow = createLargeFlow(makeRecords());
+    const flow = createLargeFlow(makeRecords(), history);
     const stopping = new AbortController();
     const stopped = await flow.sync({
       signal: stopping.signal,
