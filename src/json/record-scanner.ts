@@ -41,12 +41,14 @@ let objects = 0;
 /**
  * Reads JSON objects out of the bytes of a UTF-8 text: checks them, finds their ends, and notes each member's kind and
  * place. It makes no values, which is where most of the time of `JSON.parse` goes. It knows what nearly every
- * record is made of, and gives up on the rest: half surrogate pairs, control characters, repeated members, line breaks
- * between tokens. Of an array the kind and the place are noted, and the members of the objects that are its elements.
+ * record is made of, and gives up on the rest: half surrogate pairs, control characters, repeated members; also line
+ * breaks between tokens. Of an array the kind and the place are noted, and the members of the objects that are its elements.
  */
 export class RecordScanner {
   readonly names = takeRecentNames();
   readonly #bytes: Buffer;
+  /** The name that is looked for; one object for all names, which are many. */
+  readonly #name: { readonly bytes: Buffer; start: number; end: number };
   #count = 0;
   #kind = 0;
   #isExact = false;
@@ -56,6 +58,7 @@ export class RecordScanner {
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
+    this.#name = { bytes, start: 0, end: 0 };
   }
 
   /** How many numbers were noted so far. */
@@ -119,7 +122,9 @@ export class RecordScanner {
     if (this.#bytes[at] !== QUOTE) return undefined;
     const end = this.#scanString(at);
     if (end === GIVE_UP || this.#kind === SeenKind.escaped) return undefined;
-    return this.names.find(parent, position, { bytes: this.#bytes, start: at, end });
+    this.#name.start = at;
+    this.#name.end = end;
+    return this.names.find(parent, position, this.#name);
   }
 
   #scanMember(start: number, member: KnownMember, position: number): number {

@@ -3,6 +3,7 @@ import type { PageRecord, RecordBytes, SeenMembers, SeenPage } from '../model/pa
 import { parseExact } from './exact-number.ts';
 import { type RecordBatch, readRecordRun } from './page-records.ts';
 import { GIVE_UP, RecordScanner } from './record-scanner.ts';
+import { flattenLines } from './slice-records.ts';
 
 /** An answer whose records were read without being parsed. */
 export interface ScannedAnswer extends RecordBatch {
@@ -18,6 +19,9 @@ const PARSED_SHARE = 1 / 4;
 const PLACEHOLDER = 'the records of this page';
 const NOTHING_SEEN = new Int32Array(0);
 
+const TAB = 9;
+const LINE_FEED = 10;
+const RETURN = 13;
 const QUOTE = 34;
 const COMMA = 44;
 const OPEN_BRACKET = 91;
@@ -84,7 +88,10 @@ function parseAround(body: Buffer, start: number, end: number, path: readonly st
 }
 
 /** What was found in the bytes of a page, while they are scanned. */
-type PageOfBytes = { -readonly [Member in keyof SeenPage]: SeenPage[Member] };
+type PageOfBytes = { -readonly [Member in keyof SeenPage]: SeenPage[Member] } & {
+  /** Whether there are line breaks between its tokens. */
+  readonly hasBreaks: boolean;
+};
 
 /** A record that the scanner gave up on. */
 interface HardRecord {
@@ -99,8 +106,9 @@ function scanArray(
   start: number,
   tooDeep: (index: number, depth: number) => Error,
 ): { readonly end: number; readonly batch: RecordBatch } | undefined {
-  const scanner = new RecordScanner(body);
-  const page: PageOfBytes = { source: body, names: scanner.names.all, seen: NOTHING_SEEN };
+  const hasBreaks = body.includes(LINE_FEED) || body.includes(RETURN);
+  const scanner = new RecordScanner(hasBreaks ? replaceBreaks(body) : body);
+  const page: PageOfBytes = { source: body, names: scanner.names.all, seen: NOTHING_SEEN, hasBreaks };
   const encoding = isAscii(body) ? 'latin1' : 'utf8';
   const scanned: PageRecord[] = [];
   const hard: HardRecord[] = [];
@@ -170,19 +178,31 @@ interface Place {
   readonly to: number;
 }
 
+/** The same with tabs in place of line breaks: texts may have neither, and names and values stay where they are. */
+function replaceBreaks(body: Buffer): Buffer {
+  const replaced = Buffer.from(body);
+  for (let at = 0; at < replaced.length; at += 1) {
+    const byte = replaced[at];
+    if (byte === LINE_FEED || byte === RETURN) replaced[at] = TAB;
+  }
+  return replaced;
+}
+
 /** A record that is still bytes of its page; text and value are made for who asks. One object each: there are many. */
 class ScannedRecord implements PageRecord, RecordBytes, SeenMembers {
   readonly exact: boolean;
   readonly plain: boolean;
-  readonly page: SeenPage;
+  readonly page: PageOfBytes;
   readonly start: number;
   readonly end: number;
   readonly from: number;
   readonly to: number;
   readonly #encoding: 'latin1' | 'utf8';
   #value: unknown;
+  /** Kept if it had line breaks, as that is the text asked for most often. */
+  #text: string | undefined;
 
-  constructor(page: SeenPage, encoding: 'latin1' | 'utf8', { start, end, from, to, exact, plain }: Place) {
+  constructor(page: PageOfBytes, encoding: 'latin1' | 'utf8', { start, end, from, to, exact, plain }: Place) {
     this.exact = exact;
     this.plain = plain;
     this.page = page;
@@ -198,15 +218,17 @@ class ScannedRecord implements PageRecord, RecordBytes, SeenMembers {
   }
 
   get text(): string {
-    return this.source.toString(this.#encoding, this.start, this.end);
+    if (this.#text !== undefined) return this.#text;
+    const text = this.source.toString(this.#encoding, this.start, this.end);
+    return this.page.hasBreaks ? (this.#text = flattenLines(text)) : text;
   }
 
   get value(): unknown {
     return (this.#value ??= this.exact ? parseExact(this.text) : (JSON.parse(this.text) as unknown));
   }
 
-  get bytes(): RecordBytes {
-    return this;
+  get bytes(): RecordBytes | undefined {
+    return this.page.hasBreaks ? undefined : this;
   }
 
   get members(): SeenMembers {

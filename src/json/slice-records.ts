@@ -210,7 +210,7 @@ export function skipSpace(text: string, start: number): number {
   return at;
 }
 
-// Raw line breaks are only white space between tokens in JSON; a staged record is one line.
-function flattenLines(slice: string): string {
+/** JSON on one line, as a staged record is: line breaks are only white space between its tokens. */
+export function flattenLines(slice: string): string {
   return slice.includes('\n') || slice.includes('\r') ? slice.replace(/[\r\n]+/g, ' ') : slice;
 }

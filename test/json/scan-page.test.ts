@@ -84,7 +84,7 @@ const array = fc.array(scalar, { maxLength: 3 }).map((items) => `[${items.join('
 const name = fc.constantFrom('id', 'date', 'topicId', 'meta', 'tags', 'é', '1st', 'n\\u0061me', '__proto__');
 const object = (value: fc.Arbitrary<string>) =>
   fc
-    .tuple(fc.array(fc.tuple(name, value), { maxLength: 5 }), fc.constantFrom('', ' ', '\t', '\n'))
+    .tuple(fc.array(fc.tuple(name, value), { maxLength: 5 }), fc.constantFrom('', ' ', '\t', '\n', '\r\n  '))
     .map(
       ([members, gap]) =>
         `{${members.map(([key, text]) => `${gap}"${key}"${gap}:${gap}${text}`).join(',')}${gap}}`,
@@ -258,6 +258,17 @@ describe('scanPage', () => {
       ),
       { numRuns: countRuns(4_000) },
     );
+  });
+
+  it('reads records over several lines, each as one', () => {
+    const values = [{ id: 'a', list: [{ n: 1.5 }, null], meta: { text: 'line\nbreak' } }, { id: 'é' }];
+    const body = JSON.stringify({ data: values, pagination: {} }, null, 2).replaceAll('\n', '\r\n');
+    const found = scan(body)?.records ?? [];
+    expect(found.map(({ members, plain }) => members !== undefined && plain)).toEqual([true, true]);
+    expect(found.map(({ text }) => text).join('')).not.toMatch(/[\r\n]/);
+    expect(found.map(({ value }) => value)).toEqual(values);
+    expect(readAll(found)).toEqual(readAll(parse(body).records));
+    expect(scan(body.replace('line\\n', 'line\n'))).toBeUndefined();
   });
 
   it('parses no record of an ordinary page', () => {
