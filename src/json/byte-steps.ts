@@ -20,7 +20,7 @@ export function skipDigits(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** First place from `start` on that holds no space or tab. Not over line breaks: a staged record is one line. */
+/** First place from `start` on that holds no space or tab. Pages are scanned without line breaks. */
 export function skipBlanks(bytes: Uint8Array, start: number): number {
   let at = start;
   while (bytes[at] === 32 || bytes[at] === 9) at += 1;

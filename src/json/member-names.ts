@@ -1,5 +1,5 @@
 import { isInElement, MOST_SEEN_NAMES, type SeenName } from '../model/page.ts';
-import { startsWith } from './byte-steps.ts';
+import { skipDigits, startsWith } from './byte-steps.ts';
 
 // Of objects in an element: deeper ones stay whole, as JSON.
 const MOST_ELEMENT_LEVELS = 5;
@@ -63,12 +63,12 @@ export class MemberNames {
   }
 
   #add(parent: KnownMember, { bytes, start, end }: Spelled, hash: number): KnownMember | undefined {
-    const spelling = Uint8Array.from(bytes.subarray(start, end));
-    const name = Buffer.from(spelling.subarray(1, -1)).toString('utf8');
     const most = parent.level === 0 ? MOST_AT_ROOT : MOST_NESTED;
     // Names that are indexes do not stay where they were written.
-    const mayMove = /^\d/.test(name);
+    const mayMove = skipDigits(bytes, start + 1) > start + 1;
     if (mayMove || parent.names >= most || this.all.length >= MOST_SEEN_NAMES) return undefined;
+    const spelling = Uint8Array.from(bytes.subarray(start, end));
+    const name = Buffer.from(spelling.subarray(1, -1)).toString('utf8');
     const member = createMember({
       id: this.all.length,
       parent: parent === this.root ? undefined : parent,

@@ -88,10 +88,7 @@ function parseAround(body: Buffer, start: number, end: number, path: readonly st
 }
 
 /** What was found in the bytes of a page, while they are scanned. */
-type PageOfBytes = { -readonly [Member in keyof SeenPage]: SeenPage[Member] } & {
-  /** Whether there are line breaks between its tokens. */
-  readonly hasBreaks: boolean;
-};
+type PageOfBytes = { -readonly [Member in keyof SeenPage]: SeenPage[Member] };
 
 /** A record that the scanner gave up on. */
 interface HardRecord {
@@ -106,9 +103,9 @@ function scanArray(
   start: number,
   tooDeep: (index: number, depth: number) => Error,
 ): { readonly end: number; readonly batch: RecordBatch } | undefined {
-  const hasBreaks = body.includes(LINE_FEED) || body.includes(RETURN);
-  const scanner = new RecordScanner(hasBreaks ? replaceBreaks(body) : body);
-  const page: PageOfBytes = { source: body, names: scanner.names.all, seen: NOTHING_SEEN, hasBreaks };
+  const firstBreak = findBreak(body);
+  const scanner = new RecordScanner(firstBreak === -1 ? body : replaceBreaks(body, firstBreak));
+  const page: PageOfBytes = { source: body, names: scanner.names.all, seen: NOTHING_SEEN };
   const encoding = isAscii(body) ? 'latin1' : 'utf8';
   const scanned: PageRecord[] = [];
   const hard: HardRecord[] = [];
@@ -120,7 +117,9 @@ function scanArray(
     let end = scanner.scan(at);
     if (end !== GIVE_UP) {
       const { count: to, isExact: exact, isPlain: plain } = scanner;
-      const place = { start: at, end, from, to, exact, plain };
+      // Many pages have them around their records only.
+      const hasBreaks = firstBreak !== -1 && firstBreak < end && findBreak(body.subarray(at, end)) !== -1;
+      const place = { start: at, end, from, to, exact, plain, hasBreaks };
       scanned.push(new ScannedRecord(page, encoding, place));
     } else {
       const index = scanned.length + hard.length;
@@ -173,15 +172,24 @@ interface Place {
   readonly end: number;
   readonly exact: boolean;
   readonly plain: boolean;
+  /** Whether there are line breaks between its tokens. */
+  readonly hasBreaks: boolean;
   /** Where what was seen of it begins and ends. */
   readonly from: number;
   readonly to: number;
 }
 
+/** The first line break; -1 where there is none. */
+function findBreak(bytes: Buffer): number {
+  const feed = bytes.indexOf(LINE_FEED);
+  const carriage = bytes.indexOf(RETURN);
+  return feed === -1 || carriage === -1 ? Math.max(feed, carriage) : Math.min(feed, carriage);
+}
+
 /** The same with tabs in place of line breaks: texts may have neither, and names and values stay where they are. */
-function replaceBreaks(body: Buffer): Buffer {
+function replaceBreaks(body: Buffer, first: number): Buffer {
   const replaced = Buffer.from(body);
-  for (let at = 0; at < replaced.length; at += 1) {
+  for (let at = first; at < replaced.length; at += 1) {
     const byte = replaced[at];
     if (byte === LINE_FEED || byte === RETURN) replaced[at] = TAB;
   }
@@ -192,25 +200,27 @@ function replaceBreaks(body: Buffer): Buffer {
 class ScannedRecord implements PageRecord, RecordBytes, SeenMembers {
   readonly exact: boolean;
   readonly plain: boolean;
-  readonly page: PageOfBytes;
+  readonly page: SeenPage;
   readonly start: number;
   readonly end: number;
   readonly from: number;
   readonly to: number;
   readonly #encoding: 'latin1' | 'utf8';
+  readonly #hasBreaks: boolean;
   #value: unknown;
   /** Kept if it had line breaks, as that is the text asked for most often. */
   #text: string | undefined;
 
-  constructor(page: PageOfBytes, encoding: 'latin1' | 'utf8', { start, end, from, to, exact, plain }: Place) {
-    this.exact = exact;
-    this.plain = plain;
+  constructor(page: SeenPage, encoding: 'latin1' | 'utf8', place: Place) {
+    this.exact = place.exact;
+    this.plain = place.plain;
     this.page = page;
-    this.start = start;
-    this.end = end;
-    this.from = from;
-    this.to = to;
+    this.start = place.start;
+    this.end = place.end;
+    this.from = place.from;
+    this.to = place.to;
     this.#encoding = encoding;
+    this.#hasBreaks = place.hasBreaks;
   }
 
   get source(): Buffer {
@@ -220,7 +230,7 @@ class ScannedRecord implements PageRecord, RecordBytes, SeenMembers {
   get text(): string {
     if (this.#text !== undefined) return this.#text;
     const text = this.source.toString(this.#encoding, this.start, this.end);
-    return this.page.hasBreaks ? (this.#text = flattenLines(text)) : text;
+    return this.#hasBreaks ? (this.#text = flattenLines(text)) : text;
   }
 
   get value(): unknown {
@@ -228,7 +238,7 @@ class ScannedRecord implements PageRecord, RecordBytes, SeenMembers {
   }
 
   get bytes(): RecordBytes | undefined {
-    return this.page.hasBreaks ? undefined : this;
+    return this.#hasBreaks ? undefined : this;
   }
 
   get members(): SeenMembers {

@@ -15,7 +15,7 @@ import type { ContractQuestion } from './check-contract.ts';
 const PART_BYTES = 64 * 2 ** 20;
 /** Rows that the engine compresses together. In the file, a part that ends within such a group is written again. */
 const GROUP_ROWS = 122_880;
-/** Where a group is larger, nothing is read early: temporary rows would be written twice for nothing, bytes. */
+/** Bytes. Where a group is larger, nothing of a first scan is read early: temporary rows would be written twice. */
 const MOST_GROUP_BYTES = 256 * 2 ** 20;
 
 /** Reads and commits a scan with early work in parallel, and discards unused results. */

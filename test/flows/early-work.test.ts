@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { AbortedError } from '../../src/model/errors.ts';
 import { insertRows } from '../../src/simulator/fault-effects.ts';
 import { beforeRequest } from '../../src/simulator/faults.ts';
+import { EarlyIncoming } from '../../src/warehouse/early-incoming.ts';
 import { queryWorkFile } from '../crash/read-outcome.ts';
 import {
   createItemsFlow,
@@ -71,6 +72,8 @@ describe.each([
   ['without one', false],
 ])('a scan so long that its pages are worked on before it has ended, %s', (_, history) => {
   it('gives the rows and the archive of any other scan', async () => {
+    const early = vi.spyOn(EarlyIncoming.prototype, 'readTo');
+    onTestFinished(() => early.mockRestore());
     const flow = createLargeFlow(makeRecords(), history);
     const sizes: number[] = [];
     const report = await flow.sync({
@@ -82,6 +85,7 @@ describe.each([
     });
     expect(streamOf(report)).toMatchObject({ status: 'complete', verdict: 'verified', rescans: 0 });
     expect(report.warnings).toEqual([]);
+    expect(early.mock.calls.length > 0).toBe(history);
     // The archive was under way by then: the early work is what was tried here.
     expect(sizes).toHaveLength(1);
     expect(await summarize(flow)).toEqual([clean]);

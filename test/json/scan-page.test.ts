@@ -268,7 +268,15 @@ describe('scanPage', () => {
     expect(found.map(({ text }) => text).join('')).not.toMatch(/[\r\n]/);
     expect(found.map(({ value }) => value)).toEqual(values);
     expect(readAll(found)).toEqual(readAll(parse(body).records));
+    expect(found.map(({ bytes }) => bytes)).toEqual([undefined, undefined]);
     expect(scan(body.replace('line\\n', 'line\n'))).toBeUndefined();
+  });
+
+  it('leaves records as bytes that have line breaks around them only', () => {
+    const body = '{"data":[\n{"id":1},\r\n{"id":2,\n"n":3},\n{"id":4}\n]}\n';
+    const found = scan(body)?.records ?? [];
+    expect(found.map(({ bytes }) => bytes !== undefined)).toEqual([true, false, true]);
+    expect(readAll(found)).toEqual(readAll(parse(body).records));
   });
 
   it('parses no record of an ordinary page', () => {
