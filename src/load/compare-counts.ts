@@ -69,10 +69,10 @@ function beginComparison({
 }
 
 /**
- * Adds what a count changed to the known difference. Rows that leave do not make up for missing ones, or the other way
- * round: both are counted at different times, so they are different rows.
+ * Adds to the known difference what changed it: a count, or days that are no longer read. Rows that leave do not make
+ * up for missing ones, or the other way round: both are counted at different times, so they are different rows.
  */
-function addChange(
+export function addChange(
   { kept, unloaded }: Pick<SettledCount, 'kept' | 'unloaded'>,
   known: number,
   change: number,

@@ -2,7 +2,7 @@ import { formatCountOf, verbOf } from '../text/format-count.ts';
 import type { SchemaChange } from '../model/run-report.ts';
 import type { CountedRows, OldestRows, Stream } from '../model/stream.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
-import { compareCounts, countRepeated, isBeyondGuard, keepsGone } from './compare-counts.ts';
+import { addChange, compareCounts, countRepeated, isBeyondGuard, keepsGone } from './compare-counts.ts';
 import { sumRows, type SuspectedRows } from './gone-rows.ts';
 import { areOldestGone, type RowsSince } from './oldest-left.ts';
 
@@ -99,18 +99,22 @@ function continueCount(table: MergedTable): CountedRows | undefined {
  */
 export function settleDropped(
   before: CountedRows | undefined,
-  stream: Pick<Stream, 'deletes' | 'write'>,
+  stream: Pick<Stream, 'deletes' | 'write' | 'maxDeleteRatio'>,
   windowDate: string | undefined,
 ): CountedRows | undefined {
   if (before === undefined || windowDate === undefined) return before;
-  const { kept, oldest, difference } = before;
+  const { kept, oldest, inTable } = before;
   const days = Object.entries(before.suspectedOn ?? {});
   const dropped = sumRows(days.filter(([day]) => day < windowDate).map(([, rows]) => rows));
   const suspectedOn = Object.fromEntries(days.filter(([day]) => day >= windowDate));
   const suspected = before.suspected - dropped;
-  if (!keepsGone(stream)) return { ...before, suspected, suspectedOn, difference: difference - dropped };
-  const inside = oldest && addInside(oldest, dropped);
-  return { ...before, suspected, suspectedOn, kept: kept + dropped, oldest: inside };
+  const settled = keepsGone(stream)
+    ? { kept: kept + dropped }
+    : addChange(before, before.difference, -dropped, (difference) =>
+        isBeyondGuard(stream, { difference, inTable }),
+      );
+  const inside = oldest && addInside(oldest, settled.kept - kept);
+  return { ...before, suspected, suspectedOn, oldest: inside, ...settled };
 }
 
 function addInside(oldest: OldestRows, rows: number): OldestRows {

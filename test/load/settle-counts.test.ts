@@ -16,7 +16,7 @@ const before: CountedRows = {
 };
 
 it('counts rows as kept once their day is no longer read, and only once', () => {
-  const stream = { deletes: 'keep', write: 'merge' } as const;
+  const stream = { deletes: 'keep', write: 'merge', maxDeleteRatio: 0.5 } as const;
   const settled = settleDropped(before, stream, '2026-01-21');
   const expected = {
     ...before,
@@ -31,16 +31,31 @@ it('counts rows as kept once their day is no longer read, and only once', () => 
 });
 
 it.each(['hard', 'soft'] as const)('counts them as rows too many with deletes: %s', (deletes) => {
-  const stream = { deletes, write: 'merge' } as const;
+  const stream = { deletes, write: 'merge', maxDeleteRatio: 0.5 } as const;
   const settled = settleDropped(before, stream, '2026-01-21');
   const expected = { ...before, suspected: 2, suspectedOn: { '2026-01-25': 2 }, difference: -1 };
   expect(settled).toEqual(expected);
   expect(settleDropped(settled, stream, '2026-01-21')).toEqual(expected);
 });
 
+it.each(['hard', 'soft'] as const)(
+  'hides no missing rows behind rows too many with deletes: %s',
+  (deletes) => {
+    const stream = { deletes, write: 'merge', maxDeleteRatio: 0.5 } as const;
+    const settled = settleDropped({ ...before, difference: 1 }, stream, '2026-01-26');
+    expect(settled).toMatchObject({ suspected: 0, suspectedOn: {}, kept: 4, difference: 1 });
+  },
+);
+
+it('counts rows too many that are more than may be deleted', () => {
+  const stream = { deletes: 'hard', write: 'merge', maxDeleteRatio: 0.1 } as const;
+  const settled = settleDropped({ ...before, difference: 1 }, stream, '2026-01-26');
+  expect(settled).toMatchObject({ suspected: 0, kept: 1, difference: -2 });
+});
+
 it.each([
   ['days were chosen by hand', before, undefined],
   ['nothing was counted', undefined, '2026-01-21'],
 ] as const)('changes nothing where %s', (_, held, date) => {
-  expect(settleDropped(held, { deletes: 'keep', write: 'merge' }, date)).toBe(held);
+  expect(settleDropped(held, { deletes: 'keep', write: 'merge', maxDeleteRatio: 0.5 }, date)).toBe(held);
 });
