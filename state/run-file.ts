@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { writeWholeSync } from '../src/files/write-whole.ts';
 import type { RunReport } from '../src/model/run-report.ts';
 import { readProgressFile } from './progress-file.ts';
+import { keepSpare, measureSpare, writeIntoSpare } from './spare-file.ts';
 
 const KEPT_RUNS = 50;
 
@@ -102,8 +103,41 @@ export function appendRunFile(stateDir: string, run: RunReport): void {
   writeRunFile(stateDir, [run, ...others]);
 }
 
+/** Adds a run that begins, and keeps disk space to record how it ended. */
+export function beginRunFile(stateDir: string, run: RunReport): void {
+  appendRunFile(stateDir, run);
+  keepSpare(runFile(stateDir));
+}
+
 function writeRunFile(stateDir: string, runs: readonly RunReport[]): void {
-  writeFileAtomically(runFile(stateDir), JSON.stringify({ version: 1, runs: runs.slice(0, KEPT_RUNS) }));
+  const file = runFile(stateDir);
+  try {
+    writeFileAtomically(file, toText(runs.slice(0, KEPT_RUNS)));
+  } catch (thrown) {
+    // A run that failed as the disk is full must not look like one that was killed. The space is for its end alone.
+    const mayUseSpare = isDiskFull(thrown) && !runs.some(({ status }) => status === 'running');
+    const fitting = mayUseSpare ? takeFitting(runs, measureSpare(file)) : undefined;
+    if (fitting === undefined) throw thrown;
+    writeIntoSpare(file, fitting);
+  }
+}
+
+/** As many of the newest runs as fit, as text; undefined if not even the newest does. */
+function takeFitting(runs: readonly RunReport[], bytes: number): string | undefined {
+  for (let most = Math.min(KEPT_RUNS, runs.length); most > 0; most -= 1) {
+    const text = toText(runs.slice(0, most));
+    if (Buffer.byteLength(text) <= bytes) return text;
+  }
+  return undefined;
+}
+
+function isDiskFull(thrown: unknown): boolean {
+  const { code } = thrown as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
+function toText(runs: readonly RunReport[]): string {
+  return JSON.stringify({ version: 1, runs });
 }
 
 /** Writes a small file of the state folder (0600) atomically. */

@@ -28,6 +28,15 @@ export async function writeRun(session: SqlSession, run: RunReport): Promise<voi
   );
 }
 
+/** Whether an earlier run has no recorded end; call while the state lock is held, so that none is still running. */
+export async function hasOpenRuns(session: SqlSession, currentRunId: string): Promise<boolean> {
+  const rows = await session.all(
+    `SELECT 1 FROM _sluice.runs WHERE status = 'running' AND run_id <> $1 LIMIT 1`,
+    [currentRunId],
+  );
+  return rows.length > 0;
+}
+
 /**
  * Marks runs that never recorded their end as killed; call while the state lock is held, so that none is still
  * running.

@@ -4,7 +4,7 @@ import type { EntryKind } from '../model/account.ts';
 const WORK =
   /^work\.duckdb(?:\.(?:rebuild|restore|rewrite|lost|damaged-\d{8}T\d{6}Z(?:-\d+)?))?(?:\.wal(?:\.checkpoint|\.recovery)?)?$/;
 const RECORDS =
-  /^(?:(?:runs|refused|published|destination|source|progress|totals|notified|lock|(?:compare|forget)-(?:ducklake|iceberg|postgres|motherduck))\.json(?:\.tmp)?|lock\.sqlite(?:-journal)?)$/;
+  /^(?:(?:runs|refused|published|destination|source|progress|totals|notified|lock|(?:compare|forget)-(?:ducklake|iceberg|postgres|motherduck))\.json(?:\.tmp)?|runs\.json\.spare|lock\.sqlite(?:-journal)?)$/;
 const STAGED =
   /^(?:stage|tmp|verify-\d+)\/(?:.+\/)?(?:(?:pages|records)\.ndjson|scan\.json|body|duckdb_temp_[\w.-]+)(?:\.tmp)?$/;
 const ARCHIVED =

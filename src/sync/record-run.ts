@@ -3,7 +3,14 @@ import { readRunFile } from '../../state/run-file.ts';
 import { purgeHistory, writeRun, writeStreamRun } from '../../state/runs.ts';
 import { QuotaError, type SyncError } from '../model/errors.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
-import { type RowCounts, type RunReport, type StreamReport, toReportedError } from '../model/run-report.ts';
+import {
+  isUnfinished,
+  type RowCounts,
+  type RunReport,
+  type StreamReport,
+  toReportedError,
+} from '../model/run-report.ts';
+import { nameScan } from '../model/stream.ts';
 import { version } from '../model/version.ts';
 import type { Database } from '../warehouse/database.ts';
 import { purgeVersions } from '../warehouse/keep-history.ts';
@@ -62,16 +69,32 @@ function findResumeMs(error: SyncError | undefined, streams: readonly StreamRepo
   return times.length === 0 ? undefined : Math.max(...times.map(Date.parse));
 }
 
-/** Adds runs that never reached the warehouse because nothing was committed. */
+/**
+ * Adds runs that never reached the warehouse because nothing was committed, and the ends that are not recorded there:
+ * of a run that could not write any more, or not publish.
+ */
 export async function addMissingRuns(database: Database, runs: readonly RunReport[]): Promise<void> {
-  const known = new Set(
-    (await database.all('SELECT run_id FROM _sluice.runs')).map((row) => String(row['run_id'])),
-  );
+  const rows = await database.all('SELECT run_id, status, exit_code FROM _sluice.runs');
+  const known = new Map(rows.map((row) => [String(row['run_id']), row]));
   for (const run of runs) {
-    if (known.has(run.runId)) continue;
-    await writeRun(database, run);
-    for (const report of run.streams) await writeStreamRun(database, run.runId, report);
+    const row = known.get(run.runId);
+    if (row === undefined) await addRun(database, run, new Set());
+    else if (!isUnfinished(run.status) && (row['status'] !== run.status || row['exit_code'] !== run.exitCode))
+      await addRun(database, run, await readCommitted(database, run.runId));
   }
+}
+
+async function addRun(database: Database, run: RunReport, committed: ReadonlySet<string>): Promise<void> {
+  await writeRun(database, run);
+  for (const report of run.streams)
+    if (!committed.has(nameScan(report.stream, report.slice)))
+      await writeStreamRun(database, run.runId, report);
+}
+
+/** Streams and slices of a run that were recorded with their commits. */
+async function readCommitted(database: Database, runId: string): Promise<ReadonlySet<string>> {
+  const rows = await database.all('SELECT stream, slice FROM _sluice.stream_runs WHERE run_id = $1', [runId]);
+  return new Set(rows.map(({ stream, slice }) => nameScan(String(stream), String(slice))));
 }
 
 /** A warning as in the run's report, if nothing else names its stream. */

@@ -1,7 +1,7 @@
 import { readCheckpoint } from '../../state/checkpoints.ts';
 import { proveTables } from '../storage/prove-tables.ts';
-import { appendRunFile, closeKilledRunsInFile, readRunFile } from '../../state/run-file.ts';
-import { closeKilledRuns } from '../../state/runs.ts';
+import { beginRunFile, closeKilledRunsInFile, readRunFile } from '../../state/run-file.ts';
+import { closeKilledRuns, hasOpenRuns } from '../../state/runs.ts';
 import { selectStreams } from '../config/select-streams.ts';
 import { toAbortError } from '../model/abort.ts';
 import { StrictError, type SyncError, toSyncError } from '../model/errors.ts';
@@ -131,7 +131,7 @@ class SyncRun {
         for (const message of settings.warnings) emit({ type: 'warning', message });
         for (const event of [...this.#session.noticed, ...moved]) emit(event);
         this.#tellLedgerWarning();
-        appendRunFile(settings.stateDir, this.#log.describeSoFar());
+        beginRunFile(settings.stateDir, this.#log.describeSoFar());
         return this.#finish(streams, await this.#syncAll(streams));
       });
     } finally {
@@ -207,16 +207,16 @@ class SyncRun {
     const stopped = () => (signal?.aborted === true ? toAbortError(signal) : undefined);
     emit({ type: 'reading-finished' });
     // A stop ended the current work; commits must still be recorded.
-    this.#context.database.proceed();
-    const { settings, options } = this.#context;
+    const { settings, options, database, runId } = this.#context;
+    database.proceed();
     const { reports, warnings } = this.#log;
     const judged = findNothingAvailable(settings, reports) ?? findStrictBreach(options, warnings);
     let error = runError ?? stopped() ?? judged;
     let published: RunReport['published'];
     try {
       // A stop may have kept the rows of a scan in the file.
-      await dropFirst(this.#context.database);
-      if (this.#committed.size > 0) await this.#saveEnd(error);
+      await dropFirst(database);
+      if (this.#committed.size > 0 || (await hasOpenRuns(database, runId))) await this.#saveEnd(error);
       // A run that leaves readers without what it committed is not complete.
       error ??= stopped();
       await maintainArchives(this.#context);
@@ -241,8 +241,8 @@ class SyncRun {
     const { database, settings, runId } = this.#context;
     const isUncommitted = ({ stream, slice }: StreamReport) => !this.#committed.has(nameScan(stream, slice));
     return this.#log.saveEnd(error, isUncommitted, async () => {
-      await closeKilledRuns(database, runId);
       await addMissingRuns(database, readRunFile(settings.stateDir));
+      await closeKilledRuns(database, runId);
       await purgeRecords(this.#context);
     });
   }

@@ -5,6 +5,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { sync } from '../../src/index.ts';
 import { type SyncError, toSyncError } from '../../src/model/errors.ts';
 import type { RunReport } from '../../src/model/run-report.ts';
+import { readRecentRuns } from '../../state/recent-runs.ts';
 import { keepFolder } from '../crash/crash-states.ts';
 import { type Outcome, readOutcome } from '../crash/read-outcome.ts';
 import { type ChildProject, createChildProject } from '../support/cli-child.ts';
@@ -127,6 +128,7 @@ describe.skipIf(disk === undefined)('a full disk', () => {
       const { flow, before, after } = await createMovedOn(join(folder, 'project'));
       const restore = keepFolder(flow.folder);
       const codes: number[] = [];
+      const ends: string[] = [];
       const step = Math.round(4_200_000 / countRuns(6));
       for (let free = seed % 4_096; codes.at(-1) !== 0; free += step) {
         leaveFree(64 * 2 ** 20);
@@ -139,9 +141,14 @@ describe.skipIf(disk === undefined)('a full disk', () => {
         leaveFree(64 * 2 ** 20);
         const seen = await readOutcome(flow.duckdbPath);
         if (end.exitCode === 6) expect([before, after], where).toContainEqual(seen);
+        const [last] = readRecentRuns(flow.stateDir);
+        expect(end.exitCode === 0 ? ['complete'] : ['complete', 'failed'], where).toContain(last?.status);
         expect(await endOf(flow.sync()), where).toEqual({ exitCode: 0, error: undefined });
         expect(await readOutcome(flow.duckdbPath), where).toEqual(after);
+        const runs = await flow.query('SELECT status, exit_code FROM _sluice.runs ORDER BY started_at');
+        ends.push(...runs.map(({ status, exit_code: code }) => `${String(status)} ${String(code)}`));
       }
+      expect(ends.filter((end) => end !== 'complete 0' && end !== 'failed 6')).toEqual([]);
       expect(codes.length).toBeGreaterThan(leastSeen(3));
     },
   );

@@ -174,6 +174,7 @@ describe('a parcel', () => {
       'lock.json',
       'progress.json',
       'runs.json.tmp',
+      'runs.json.spare',
       'extensions/v1/linux/httpfs.duckdb_extension',
       'readers.duckdb',
       '.readers.duckdb.0123456789ab.tmp',

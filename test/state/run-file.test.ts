@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { appendRunFile, readRunFile, writeFileAtomically } from '../../state/run-file.ts';
+import { appendRunFile, beginRunFile, readRunFile, writeFileAtomically } from '../../state/run-file.ts';
+import { measureSpare, writeIntoSpare } from '../../state/spare-file.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 import { makeRun } from './make-run.ts';
 
@@ -64,6 +65,23 @@ describe('the run file', () => {
     expect(readRunFile(folder)).toEqual([plain(makeRun())]);
     appendRunFile(folder, makeRun({ runId: 'run-2' }));
     expect(readRunFile(folder).map(({ runId }) => runId)).toEqual(['run-2', 'run-1']);
+  });
+});
+
+describe('the space to record an end on a full disk', () => {
+  it('is kept by a run that begins, and takes the newest runs that fit', () => {
+    const folder = makeTempFolder();
+    const file = join(folder, 'runs.json');
+    beginRunFile(folder, makeRun());
+    const size = measureSpare(file);
+    expect(size).toBeGreaterThan(statSync(file).size + 30_000);
+    expect(statSync(`${file}.spare`).mode & 0o777).toBe(0o600);
+    const before = statSync(`${file}.spare`).mtimeMs;
+    beginRunFile(folder, makeRun());
+    expect(statSync(`${file}.spare`).mtimeMs).toBe(before);
+    writeIntoSpare(file, '{"version":1,"runs":[]}');
+    expect([statSync(file).size, measureSpare(file)]).toEqual([size, 0]);
+    expect(readRunFile(folder)).toEqual([]);
   });
 });
 

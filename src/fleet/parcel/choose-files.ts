@@ -8,7 +8,7 @@ import { onDisk } from '../store/local-file.ts';
 
 /** What only this machine needs, or what a crash left: locks, progress, spilled and half-written files, the engine's parts. */
 const OF_THIS_MACHINE =
-  /^(?:tmp|extensions|verify-\d+)(?:\/|$)|^(?:lock|progress)\.(?:json|sqlite)|^\.?readers\.duckdb|\.(?:tmp|part)$|^stage\/(?:.+\/)?body$|^quota\/.+\.damaged-/;
+  /^(?:tmp|extensions|verify-\d+)(?:\/|$)|^(?:lock|progress)\.(?:json|sqlite)|^\.?readers\.duckdb|\.(?:tmp|part|spare)$|^stage\/(?:.+\/)?body$|^quota\/.+\.damaged-/;
 /** The work file with the engine's logs of it; the others are copies that were set aside. */
 const WORK_FILE = /^work\.duckdb(?:\.wal(?:\.checkpoint|\.recovery)?)?$/;
 const ANY_WORK_FILE = /^work\.duckdb/;
