@@ -72,7 +72,7 @@ function findArray(body: Buffer, name: string): number {
 function parseAround(body: Buffer, start: number, end: number, path: readonly string[]): unknown {
   const before = body.toString('utf8', 0, start);
   const after = body.toString('utf8', end);
-  if (before.includes(PLACEHOLDER) || after.includes(PLACEHOLDER)) return undefined;
+  if (maySpellPlaceholder(before) || maySpellPlaceholder(after)) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(`${before}["${PLACEHOLDER}"]${after}`);
@@ -85,6 +85,11 @@ function parseAround(body: Buffer, start: number, end: number, path: readonly st
     found = (found as Record<string, unknown>)[name];
   }
   return Array.isArray(found) && found[0] === PLACEHOLDER ? value : undefined;
+}
+
+/** Whether a text of the document may be taken for the placeholder: escapes can spell it as well. */
+function maySpellPlaceholder(text: string): boolean {
+  return text.includes(PLACEHOLDER) || text.includes(String.raw`\u`);
 }
 
 /** What was found in the bytes of a page, while they are scanned. */

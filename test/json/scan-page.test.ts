@@ -358,6 +358,10 @@ describe('scanPage', () => {
     ['a member of that name below', '{"meta":{"data":[{"id":1}]},"rows":[]}'],
     ['a text that holds what looks like them', '{"text":"\\"data\\":[{}]","rows":[]}'],
     ['a byte order mark', `\ufeff${write(['{"id":1}'])}`],
+    [
+      'escapes outside of the records, which may spell what stands in their place',
+      String.raw`{"data":[{"id":7}],"d\u0061ta":["the records of this p\u0061ge"]}`,
+    ],
     ['an answer of more than a megabyte', write([`{"id":"${'x'.repeat(2 ** 20)}"}`])],
     ['something behind the document', `${write(['{"id":1}'])}{}`],
   ])('leaves %s to the parser', (_, body) => {
