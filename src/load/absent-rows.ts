@@ -34,6 +34,8 @@ export function decideAbsent(facts: AbsentFacts): AbsentDecision {
   const keyless = load.key === undefined;
   const how = stream.deletes === 'soft' ? 'soft' : 'hard';
   const keep = (keptBecause?: string): AbsentDecision => ({ absent: 'keep', replaces: keyless, keptBecause });
+  // Without a key, records in quarantine cannot be told from the rows that they are versions of.
+  if (load.rejected.count > 0 && load.rejected.count === scan.rows) return keep(findHindrance(facts));
   // Without a key, a part of the rows is only loaded into a table that never held more.
   if (scan.verdict === 'partial' && keyless) return replace('hard');
   const trusted = scan.verdict === 'verified' || scan.verdict === 'unverified';
@@ -88,11 +90,17 @@ export function refuseLoss(
   refuseRehashed(stream, load, held);
   const rows = `${formatCount(lost)} of the ${formatCountOf(held, 'row')} of the ${stream.slice === undefined ? 'table' : 'slice'}`;
   const setting = `streams.${stream.name}.maxDeleteRatio`;
+  const { count } = load.rejected;
+  const ratio = `set ${setting} to at least ${Math.ceil((lost / held) * 100) / 100} and run again`;
+  const advice =
+    count === 0
+      ? `If these rows really left the source, ${ratio}; the pages are kept.`
+      : `${formatCountOf(count, 'record')} of this scan ${verbOf(count, 'breaks', 'break')} the contract and would be in quarantine in place of rows: fix the contract first, in contracts/${stream.name}.schema.json or streams.${stream.name}.contract. Only if the rows really left the source, ${ratio}; the pages are kept.`;
   throw new RowLossError(
     `${nameOf(stream)}: ${rows} would be deleted (${formatShare(lost / held)}), more than the allowed ${formatShare(stream.maxDeleteRatio)}`,
     {
       code: 'deletes_refused',
-      hint: `The table is unchanged. If these rows really left the source, set ${setting} to at least ${Math.ceil((lost / held) * 100) / 100} and run again; the pages are kept.`,
+      hint: `The table is unchanged. ${advice}`,
       context: { stream: stream.name },
     },
   );
@@ -110,10 +118,11 @@ export function describeKept(
   const isTold = scan.verdict === 'verified' || (scan.verdict === 'unverified' && keptBecause !== undefined);
   if (!isTold || scan.plan.mode !== 'full' || kept <= 0) return [];
   const because = keptBecause === undefined ? '' : `: ${keptBecause}`;
+  const explained = keptBecause === undefined ? ', which records in quarantine may explain' : '';
   const missing =
-    quarantined === 0 || keptBecause !== undefined
+    quarantined === 0
       ? `no longer ${verbOf(kept, 'comes', 'come')} from the API`
-      : `did not arrive as ${verbOf(kept, 'a row', 'rows')}, which records in quarantine may explain`;
+      : `did not arrive as ${verbOf(kept, 'a row', 'rows')}${explained}`;
   const rows = `${formatCountOf(kept, 'row')} of the table`;
   return [`${rows} ${missing}; ${verbOf(kept, 'it is', 'they are')} kept${because}`];
 }

@@ -8,6 +8,7 @@ import type { FieldNode, FieldTree } from '../schema/observe-fields.ts';
 import type { CheckedScan } from './check-contract.ts';
 import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan } from '../run/scan.ts';
+import type { RejectedRecords } from '../warehouse/rejected-records.ts';
 
 const MOST_NAMED = 10;
 
@@ -19,14 +20,23 @@ export interface AbsentFields {
   readonly notes: readonly string[];
 }
 
-/** Finds fields that no record has any more. Reported once; later scans show whether they come back. */
+interface FieldFacts {
+  readonly tree: FieldTree;
+  readonly rejected: Pick<RejectedRecords, 'count'>;
+  readonly learned: readonly LearnedColumn[];
+}
+
+/**
+ * Finds fields that no record has any more. Reported once; later scans show whether they come back. Records in quarantine
+ * may have them.
+ */
 export function findAbsentFields(
   { runId, options }: Loading,
   stream: Stream,
   scan: FetchedScan,
-  { tree, learned }: { readonly tree: FieldTree; readonly learned: readonly LearnedColumn[] },
+  { tree, rejected, learned }: FieldFacts,
 ): AbsentFields {
-  const isJudge = isWholeScan(scan, options.limit) && stream.slice === undefined;
+  const isJudge = isWholeScan(scan, options.limit) && stream.slice === undefined && rejected.count === 0;
   const since = new Map<string, string>();
   const fresh: string[] = [];
   for (const { path, name, type, absentSince } of learned) {

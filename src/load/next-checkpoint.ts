@@ -106,7 +106,7 @@ function nextProofDays({ scan, load, checkpoint }: CheckpointFacts, trusted: boo
   const same = checkpoint?.keyFields?.join() === load.key.columns.join();
   const before = same ? checkpoint.keyProvedOn : [];
   // With one row every key is unique; and a scan of moving data proves nothing.
-  if (!trusted || scan.isApart === true || scan.rows < 2) return before;
+  if (!trusted || scan.isApart === true || scan.rows - load.rejected.count < 2) return before;
   const today = toDate(scan.serverDateMs);
   return before.includes(today) ? before : [...before, today].slice(-2);
 }

@@ -36,7 +36,7 @@ import { readInFull, type Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
 import { listSeenElements } from './seen-elements.ts';
 import { listSeenTypes } from './seen-types.ts';
-import { settleKey } from './settle-key.ts';
+import { type KeyFacts, settleKey } from './settle-key.ts';
 
 /** Turns a fetched scan into typed rows and determines their key. */
 export async function prepareLoad(
@@ -78,12 +78,13 @@ export async function prepareLoad(
   refuseTooManyRejects(stream, scan.rows, rejected, held.findings);
 
   const { tree } = held;
+  const rows = scan.rows - rejected.count;
   const candidates = await listCandidates(context, tree, columns);
   const known = spreadKey(checkpoint, columns);
-  const cursorColumn = chooseCursor(turn, scan, columns, candidates);
+  const cursorColumn = chooseCursor(turn, scan, { rows, columns, candidates });
   const left = changes.masked?.left ?? learned;
-  const absent = findAbsentFields(context, stream, scan, { tree, learned: left });
-  const facts = { columns, candidates, cursor: cursorColumn, uniqueBy };
+  const absent = findAbsentFields(context, stream, scan, { tree, rejected, learned: left });
+  const facts = { rows, columns, candidates, cursor: cursorColumn, uniqueBy };
   const settled = await settleKey(context, { ...turn, checkpoint: known }, scan, facts);
   if ('instead' in settled) return settled;
   const { key, notes } = settled.done;
@@ -110,7 +111,7 @@ export async function prepareLoad(
     notes: [...absent.notes, ...notes],
     warnings: [
       ...describeFindings(rejected, held),
-      ...findUnmatchedRules(context, stream, scan, held),
+      ...(rejected.count > 0 ? [] : findUnmatchedRules(context, stream, scan, held)),
       ...(await describeMisfits(database, stream, columns)),
     ],
     ...(await readCursorRange(context, columns, cursorColumn)),
@@ -149,15 +150,14 @@ function spreadKey(
 function chooseCursor(
   { stream, checkpoint }: Turn,
   scan: FetchedScan,
-  columns: readonly ColumnPlan[],
-  candidates: readonly CandidateColumn[],
+  { rows, columns, candidates }: Pick<KeyFacts, 'rows' | 'columns' | 'candidates'>,
 ): string | undefined {
   const { datedBy, plan } = scan;
   // Current rules cannot change what its start date referred to.
   if (datedBy !== undefined && (stream.cursor.kind === 'auto' || plan.mode === 'incremental'))
     return datedBy === null ? undefined : findByPath(columns, datedBy)?.name;
   if (stream.cursor.kind === 'off') return undefined;
-  if (scan.rows === 0) return checkpoint?.cursorField;
+  if (rows === 0) return checkpoint?.cursorField;
   if (stream.cursor.kind === 'field') return resolveField(stream, 'cursor', stream.cursor.field, columns);
   if (checkpoint?.cursorState === 'refuted') return followCandidate(candidates, checkpoint.cursorField);
   if (scan.plan.mode === 'incremental' || checkpoint?.cursorState === 'proved') {

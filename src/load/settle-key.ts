@@ -16,6 +16,8 @@ import type { FetchedScan, PreparedKey } from '../run/scan.ts';
 
 /** The columns of a scan that a key is chosen from. */
 export interface KeyFacts {
+  /** Records of the scan that became rows: the others are in quarantine, and say nothing about a key. */
+  readonly rows: number;
   readonly columns: readonly ColumnPlan[];
   readonly candidates: readonly CandidateColumn[];
   /** Column of the cursor. */
@@ -47,9 +49,18 @@ async function checkConfiguredKey(
   { database }: Loading,
   stream: Stream,
   scan: FetchedScan,
-  { columns, candidates, cursor, uniqueBy, fields: named }: KeyFacts & { readonly fields: readonly string[] },
+  {
+    rows,
+    columns,
+    candidates,
+    cursor,
+    uniqueBy,
+    fields: named,
+  }: KeyFacts & {
+    readonly fields: readonly string[];
+  },
 ): Promise<PreparedKey | undefined> {
-  if (scan.rows === 0) return findConfiguredKey(named, columns);
+  if (rows === 0) return findConfiguredKey(named, columns);
   const fields = named.map((field) => resolveField(stream, 'key', field, columns));
   await refuseMissingKeys(database, stream, fields, columns);
   const names = withCompanions(fields, columns);
@@ -67,11 +78,11 @@ async function settleLearnedKey(
   context: Loading,
   { stream, checkpoint }: PlannedScan,
   scan: FetchedScan,
-  { columns, candidates, cursor }: KeyFacts,
+  { rows, columns, candidates, cursor }: KeyFacts,
 ): Promise<Step<SettledKey>> {
   const { database, options } = context;
   const known = checkpoint?.keyOrigin === 'learned' ? checkpoint.keyFields : undefined;
-  if (scan.rows === 0) return settled(known && learnedKey(known));
+  if (rows === 0) return settled(known && learnedKey(known));
   // A key that still names a cursor which the API refuted must be learned again without it.
   const stale =
     checkpoint?.cursorState === 'refuted' &&

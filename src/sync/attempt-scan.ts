@@ -138,8 +138,10 @@ async function tryCursor(
   // A part of the rows, as --limit reads, proves nothing.
   const isWhole = scan.verdict !== 'partial' && scan.rows > 0;
   if (!scan.plan.trial || !load.tableExisted || !isWhole || window === undefined) return undefined;
-  const missing = await countMissingRows(database, stream.table, sliceIdOf(stream), window);
-  return refuteByRows(stream, missing, load.key === undefined || stream.deletes !== 'keep');
+  const { held, missing } = await countMissingRows(database, stream.table, sliceIdOf(stream), window);
+  // Records in quarantine came as well, and may be versions of these rows.
+  const unexplained = { held, missing: Math.max(0, missing - load.rejected.count) };
+  return refuteByRows(stream, unexplained, load.key === undefined || stream.deletes !== 'keep');
 }
 
 /** What the report of a commit needs. */
@@ -160,8 +162,6 @@ async function commit(
   const counted = await packing.during(counting);
   if ('instead' in counted) return counted;
   const scan = counted.done;
-  for (const message of load.notes) context.emit({ type: 'note', stream: stream.name, message });
-  noteOddities(context, stream, scan, load);
   const describe = (committed: CommittedScan): StreamReport => {
     const drift = scan.verdict === 'drifted' ? describeDrift(stream, scan, true) : undefined;
     return reportStream(context, stream, started, {
@@ -181,7 +181,9 @@ async function commit(
       commitScan(stopped, corrected, { scan: again, load }, { describe, saveRun }),
     );
   };
-  return discardIfRefused(turn.stage, false, () => packing.during(store));
+  const step = await discardIfRefused(turn.stage, false, () => packing.during(store));
+  if ('done' in step) noteOddities(context, stream, scan, load);
+  return step;
 }
 
 /**
@@ -202,7 +204,9 @@ async function discardIfRefused<T>(
   }
 }
 
+/** Says what a commit came with: of one that was refused, nothing went to the table or to quarantine. */
 function noteOddities({ emit }: RunContext, stream: Stream, scan: FetchedScan, load: PreparedLoad): void {
+  for (const message of load.notes) emit({ type: 'note', stream: stream.name, message });
   const warn = (message: string) => emit({ type: 'warning', stream: stream.name, message });
   const doubled = scan.duplicateMembers;
   const repeated = load.key?.duplicates ?? 0;

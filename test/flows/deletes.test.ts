@@ -164,7 +164,7 @@ describe('rows that left the source', () => {
       rows: { deleted: 0, quarantined: 1 },
     });
     expect(streamOf(report).reasons).toContain(
-      '5 rows of the table no longer come from the API; they are kept: 1 record of this scan is in quarantine',
+      '5 rows of the table did not arrive as rows; they are kept: 1 record of this scan is in quarantine',
     );
     expect((await resync(flow, makeItems(95))).rows.deleted).toBe(5);
   });
