@@ -20,8 +20,10 @@ export interface ExportedCheckpoint extends Checkpoint {
 /** What is known of a state, and from which file. */
 export interface StateReport {
   readonly state: ExportedState;
-  /** The published file, while a run has the work file; the last commit may be missing from it. */
+  /** The published file, without a work file or while a run has it; the last commit may be missing from it. */
   readonly source: 'work file' | 'published file' | 'nothing';
+  /** A run has the work file open. */
+  readonly isInUse: boolean;
   readonly path: string;
 }
 

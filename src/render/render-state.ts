@@ -29,12 +29,15 @@ export function renderState(report: StateReport, columns: number | undefined): s
 }
 
 /** One sentence about a state. */
-export function summarizeState({ state, source, path }: StateReport): string {
-  if (source === 'nothing') return 'there is no state yet: nothing has been synced';
+export function summarizeState({ state, source, isInUse, path }: StateReport): string {
+  if (source === 'nothing')
+    return isInUse
+      ? 'a run has the work file open, and nothing is published yet'
+      : 'there is no state yet: nothing has been synced';
   const count = formatCountOf(state.checkpoints.length, 'checkpoint');
   const late =
     source === 'published file'
-      ? ', which may be missing the last commit because a run has the work file open'
+      ? `, which may be missing the last commit because ${isInUse ? 'a run has the work file open' : 'the state folder has no work file'}`
       : '';
   return `${count} in ${toSafeLine(path)}${late}`;
 }

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { capitalize } from '../../render/format-values.ts';
 import { resolve } from 'node:path';
-import { StorageError } from '../../model/errors.ts';
+import { ConfigError, LockedError, StorageError } from '../../model/errors.ts';
+import type { StateReport } from '../../model/state-report.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
@@ -32,6 +33,7 @@ export const stateExportCommand = defineAccountCommand({
     const streams = readStreamNames(argument);
     const settings = await loadOfflineSettings(context, globals);
     const report = await context.engine.readState(settings, { ...(streams !== undefined && { streams }) });
+    if (report.source === 'nothing') throw refuseNothing(report);
     const json = `${JSON.stringify(report.state, undefined, 2)}\n`;
     const { summarizeState } = await import('../../render/render-state.ts');
     const summary = summarizeState(report);
@@ -42,6 +44,22 @@ export const stateExportCommand = defineAccountCommand({
     return { exitCode: 0, summary, result: { path, ...report.state }, text };
   },
 });
+
+/** A file without a checkpoint would take the place of a good one. */
+function refuseNothing({ isInUse, path }: StateReport): ConfigError | LockedError {
+  const context = { path };
+  return isInUse
+    ? new LockedError('a run has the work file open, and nothing is published yet', {
+        code: 'state_locked',
+        hint: 'Nothing was written. Wait for the run to end, and export again.',
+        context,
+      })
+    : new ConfigError('there is no state to export: neither a work file nor a published file', {
+        code: 'query_failed',
+        hint: 'Nothing was written. Check stateDir and destination in the config; if nothing was synced with it, run `sluice sync` first.',
+        context,
+      });
+}
 
 async function write(path: string, text: string): Promise<void> {
   try {

@@ -29,11 +29,14 @@ export async function readState(
 ): Promise<StateReport> {
   const now = new Date(clock.now()).toISOString();
   const request = { settings, streams };
-  const read = (await readWork(request, now)) ?? (await readPublished(request));
+  const work = await readWork(request, now);
+  const isInUse = work === 'in use';
+  const read = work === undefined || work === 'in use' ? await readPublished(request) : work;
   if (read === undefined) chooseKnown(settings, [], streams);
   return {
     state: exportState(settings, read?.checkpoints ?? [], now),
     source: read?.source ?? 'nothing',
+    isInUse,
     path: read?.path ?? workFile(settings.stateDir),
   };
 }
@@ -65,7 +68,10 @@ interface ReadRequest {
   readonly streams: readonly string[] | undefined;
 }
 
-async function readWork(request: ReadRequest, since: string): Promise<ReadCheckpoints | undefined> {
+async function readWork(
+  request: ReadRequest,
+  since: string,
+): Promise<ReadCheckpoints | 'in use' | undefined> {
   const { settings } = request;
   const file = workFile(settings.stateDir);
   if (!existsSync(file)) return undefined;
@@ -78,7 +84,7 @@ async function readWork(request: ReadRequest, since: string): Promise<ReadCheckp
       await lock.release();
     }
   } catch (error) {
-    if (error instanceof LockedError) return undefined;
+    if (error instanceof LockedError) return 'in use';
     throw error;
   }
 }

@@ -13,6 +13,7 @@ afterAll(() => {
 
 const report: StateReport = {
   source: 'work file',
+  isInUse: false,
   path: '/data/.sluice/work.duckdb',
   state: {
     format: 'sluice-state',
@@ -88,8 +89,17 @@ describe('state show', () => {
       'nothing has been synced',
     );
     const late = { ...report, source: 'published file' } as const;
-    const { stdout } = await run(['state', 'show'], { engine: { readState: () => Promise.resolve(late) } });
-    expect(stdout).toContain('may be missing the last commit');
+    const show = async (shown: StateReport) =>
+      (await run(['state', 'show'], { engine: { readState: () => Promise.resolve(shown) } })).stdout;
+    expect(await show(late)).toMatch(
+      /may be missing the last commit because the state folder has no work file/,
+    );
+    expect(await show({ ...late, isInUse: true })).toMatch(
+      /the last commit because a run has the work file open/,
+    );
+    expect(await show({ ...none, isInUse: true })).toMatch(
+      /A run has the work file open, and nothing is published yet/,
+    );
   });
 });
 
@@ -107,6 +117,27 @@ describe('state export', () => {
     expect(exitCode).toBe(6);
     expect(stderr).toContain('could not be written (ENOENT)');
   });
+});
+
+it.each([
+  ['nothing was synced', false, 2, 'there is no state to export'],
+  ['the first run still goes on', true, 75, 'a run has the work file open'],
+] as const)('state export replaces no file where %s', async (_, isInUse, exitCode, message) => {
+  const none = {
+    ...report,
+    source: 'nothing',
+    isInUse,
+    state: { ...report.state, checkpoints: [] },
+  } as const;
+  const path = join(folder, 'good.json');
+  writeFileSync(path, 'good');
+  for (const output of [['--output', path], []]) {
+    const engine = { readState: () => Promise.resolve(none) };
+    const ended = await run(['state', 'export', ...output], { engine });
+    expect([ended.exitCode, ended.stdout]).toEqual([exitCode, '']);
+    expect(ended.stderr).toContain(message);
+  }
+  expect(readFileSync(path, 'utf8')).toBe('good');
 });
 
 describe.each([
