@@ -67,6 +67,8 @@ export async function readStatus(
   if (unreadable !== undefined && published === undefined) throw toUnreadable(settings.stateDir, unreadable);
   const known = opened === undefined ? await readOrAdvise(settings, read, faults) : await read(opened);
   const held = known ?? nothingHeld;
+  // What is missing in a lake that is read here is told with its rows.
+  const faultsTold = held.losses.length === 0 ? faults : faults.filter(({ path }) => path === readersFile);
   const told = { unsettled, unpublished: listUnpublished(runs), unavailable: listUnavailable(runs) };
   return {
     duckdbPath: readersFile,
@@ -82,7 +84,7 @@ export async function readStatus(
     quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
     ...(await lookForRestore(settings)),
     ...(published === undefined && held.facts.size > 0 && { unpublished: workFile(settings.stateDir) }),
-    ...(faults.length > 0 && { faults }),
+    ...(faultsTold.length > 0 && { faults: faultsTold }),
     ...(held.losses.length > 0 && { losses: held.losses.map(({ text }) => text) }),
   };
 }

@@ -1,7 +1,7 @@
 import type { QuotaSnapshot } from './quota.ts';
 import type { RecordedChange } from './schema-report.ts';
 import type { RefusedRun } from './refused-run.ts';
-import type { StreamStatusRow } from './reports.ts';
+import type { PublishedFault, StreamStatusRow } from './reports.ts';
 import type { ReportedError, RowCounts } from './run-report.ts';
 import type { RunUnderWay } from './run-under-way.ts';
 
@@ -17,6 +17,10 @@ export interface ReportData {
   readonly showsValues: boolean;
   /** Warnings about the config, e.g. a key that expires soon. */
   readonly warnings: readonly string[];
+  /** What is published was changed or damaged since. */
+  readonly faults: readonly PublishedFault[];
+  /** Rows that are missing from the files of a lake, or too many; one sentence per table. */
+  readonly losses: readonly string[];
   readonly streams: readonly StreamFacts[];
   /** The last runs, oldest first. */
   readonly runs: readonly RunFacts[];

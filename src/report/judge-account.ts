@@ -22,6 +22,7 @@ export interface AccountFacts {
   readonly refused: RefusedRun | undefined;
   readonly published: ReportData['published'] | StatusReport['published'];
   readonly faults?: StatusReport['faults'];
+  readonly losses?: StatusReport['losses'];
 }
 
 /** How an account stands: of all that is true of it, the worst. */
@@ -99,11 +100,17 @@ export function judgeAccount(facts: AccountFacts, nowMs: number): AccountHealth 
 }
 
 /** What is true of the account as a whole. */
-function judgeRuns({ runs, refused, published, faults = [] }: AccountFacts): readonly AccountState[] {
+function judgeRuns({
+  runs,
+  refused,
+  published,
+  faults = [],
+  losses = [],
+}: AccountFacts): readonly AccountState[] {
   const ended = findLastEnded(runs)?.status;
   const ending = ENDINGS.find((one) => one === ended);
   return [
-    ...(faults.length > 0 ? (['damaged'] as const) : []),
+    ...(faults.length + losses.length > 0 ? (['damaged'] as const) : []),
     ...(refused !== undefined && !isTurnedAway(refused) ? (['refused'] as const) : []),
     ...(published === undefined && ended !== undefined ? (['unpublished'] as const) : []),
     ...(ending === undefined ? [] : [ending]),

@@ -45,10 +45,14 @@ const endings: Readonly<Record<string, string>> = {
 };
 
 function describeHealth(streams: readonly JudgedStream[], data: ReportData): string {
-  const { published, runs, refused } = data;
+  const { published, runs, refused, faults, losses } = data;
   const isNew = published === undefined && runs.length === 0;
   const isRefused = refused !== undefined && !isTurnedAway(refused);
-  const standing = isNew ? 'Nothing was synced yet' : describeStanding(streams);
+  const standing = isNew
+    ? 'Nothing was synced yet'
+    : faults.length + losses.length > 0
+      ? 'What is published was changed or damaged'
+      : describeStanding(streams);
   const ending = isNew ? undefined : endings[findLastEnded(runs)?.status ?? ''];
   // What a stream needs comes first, and tells of the run as well; of one without a record nothing else tells.
   const isTold = ending === undefined || streams.some(({ tone }) => tone === 'bad');

@@ -36,6 +36,7 @@ export function listFindings(
   const found = [
     ...findRefused(data),
     ...findUnpublished(data),
+    ...findDamages(data),
     ...findLastRun(data, streams),
     ...findStreams(streams, lateAfterMs),
     ...streams.flatMap(findSharedKeys),
@@ -72,6 +73,18 @@ function findUnpublished({ published, runs }: ReportData): readonly Finding[] {
   const what = 'No file is published yet: readers find no data.';
   const todo = runs.length === 0 ? 'Run `sluice sync`.' : 'See what the last run ended with: `sluice runs`.';
   return [{ tone: runs.length === 0 ? 'note' : 'bad', what, todo }];
+}
+
+/** What readers have is not what was published. */
+function findDamages({ faults, losses }: ReportData): readonly Finding[] {
+  return [
+    ...losses.map((loss): Finding => ({
+      tone: 'bad',
+      what: `The lake is incomplete: ${loss}.`,
+      todo: todos.damaged,
+    })),
+    ...faults.map(({ detail, fix }): Finding => ({ tone: 'bad', what: toSentence(detail), todo: fix })),
+  ];
 }
 
 const endings: Readonly<Record<string, string>> = {

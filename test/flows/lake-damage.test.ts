@@ -13,6 +13,9 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SyncError } from '../../src/model/errors.ts';
 import type { SqlSession } from '../../src/model/sql.ts';
+import { gatherReport } from '../../src/commands/report/gather-report.ts';
+import { readStatus } from '../../src/commands/status.ts';
+import { judgeHealth } from '../../src/report/judge-health.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
 import { hookSteps } from '../support/io-steps.ts';
 import { openLakeWriter } from '../support/lake-writer.ts';
@@ -134,6 +137,47 @@ describe('a lake with a damaged file', () => {
       expect(await countRows(lake)).toEqual([{ n: 51 }]);
     },
   );
+});
+
+describe.each([
+  ['next to a DuckDB file', both],
+  ['alone', lakeOnly],
+])('a lake %s that lost a file, or the end of one,', (_, config) => {
+  it.each<[string, (path: string) => void]>([
+    ['lost', (path) => rmSync(path)],
+    [
+      'cut',
+      (path) => {
+        // Another inode: what the lake shares between generations stays whole elsewhere.
+        const half = readFileSync(path).subarray(0, 300);
+        rmSync(path);
+        writeFileSync(path, half);
+      },
+    ],
+  ])('(%s) is told by status and report, and whole after a sync with nothing new', async (_how, damage) => {
+    const { flow, lake } = createLakeFlow({ config });
+    await syncWell(flow);
+    const look = async () => {
+      const { faults = [], losses = [] } = await readStatus(flow.settings(), flow.clock.now());
+      const { tone, headline } = judgeHealth(
+        await gatherReport(flow.settings(), { showValues: false }, { clock: flow.clock }),
+      );
+      return { told: [...faults.map(({ detail }) => detail), ...losses].length, tone, headline };
+    };
+    expect(await look()).toMatchObject({ told: 0, tone: 'good' });
+    const [path = ''] = pathsOf(lake);
+    damage(path);
+    expect(await look()).toEqual({
+      told: 1,
+      tone: 'bad',
+      headline: 'What is published was changed or damaged',
+    });
+    const report = await flow.sync();
+    expect([report.exitCode, flow.arrivals]).toEqual([0, []]);
+    expect(await countRows(lake)).toEqual([{ n: 50 }]);
+    expect(await look()).toMatchObject({ told: 0, tone: 'good' });
+    expect((await verifyState(flow.settings(), { clock: flow.clock })).exitCode).toBe(0);
+  });
 });
 
 describe('a lake with a file that is damaged inside', () => {

@@ -23,6 +23,8 @@ export function makeEmptyData(more: Partial<ReportData> = {}): ReportData {
     published: undefined,
     showsValues: true,
     warnings: [],
+    faults: [],
+    losses: [],
     streams: [],
     runs: [],
     underWay: undefined,

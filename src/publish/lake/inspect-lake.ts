@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { assertCurrentsAreLinks, readCurrent } from './folders.ts';
@@ -31,6 +31,21 @@ export function inspectLake(lake: string): LakeFacts | undefined {
     rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0),
     problems: manifest.tables.flatMap((table) => inspectTable(lake, table)),
   };
+}
+
+/** The files of a table's generation that are missing or of the wrong size: a look at names only, for each sync. */
+export function findLostFiles(lake: string, { table, generation, files }: TableManifest): readonly string[] {
+  const folder = generationFolder(lake, table, generation);
+  return files
+    .filter(({ path, bytes }) => statSync(join(folder, path), { throwIfNoEntry: false })?.size !== bytes)
+    .map(({ path }) => path);
+}
+
+/** What `findLostFiles` found of each table, one sentence per table. */
+export function describeLostFiles(lake: string, { tables }: LakeManifest): readonly string[] {
+  return tables.flatMap((table) =>
+    describe(`${table.table}/current`, findLostFiles(lake, table), 'missing or of the wrong size'),
+  );
 }
 
 /** How a table's current generation differs from the manifest. */

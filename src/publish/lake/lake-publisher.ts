@@ -1,14 +1,16 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownerOf } from '../../../state/owner.ts';
+import { workFile } from '../../../state/work-file.ts';
 import { resolveLinks } from '../../files/real-paths.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
+import type { PublishedFault } from '../../model/reports.ts';
 import type { Lease } from '../../model/state-lock.ts';
 import { historyOf } from '../../warehouse/evolve-table.ts';
 import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { readFileLineage } from '../lineage.ts';
-import { findFileFaults, type PublishedFile, tryFile } from '../published-file.ts';
+import { adviseOn, findFileFaults, type PublishedFile, tryFile } from '../published-file.ts';
 import type {
   CarriedState,
   LocalPlace,
@@ -19,6 +21,7 @@ import type {
   VerifyKit,
 } from '../publisher.ts';
 import { assertLakeIsOurs, findLostState, findParting, isRestorableLake } from './assert-lake.ts';
+import { describeLostFiles } from './inspect-lake.ts';
 import { listLakeTables } from './list-tables.ts';
 import { readManifest } from './manifest.ts';
 import { isOwnInLake } from './own-files.ts';
@@ -110,8 +113,18 @@ export class LakePublisher implements OpenPublisher {
     return { bytes, report: { ...shown, lake } };
   }
 
-  findFaults() {
-    return findFileFaults(this.#file());
+  async findFaults(): Promise<readonly PublishedFault[]> {
+    const manifest = await later(() => readManifest(this.place));
+    const lost = manifest === undefined ? [] : describeLostFiles(this.place, manifest);
+    const fix = existsSync(workFile(this.#settings.stateDir))
+      ? 'Run `sluice sync`: it writes these files again from the state folder; fresh streams cost no request.'
+      : await adviseOn(this.#file());
+    const faults = lost.map((what) => ({
+      path: this.place,
+      detail: `the lake ${this.place} is incomplete: ${what}`,
+      fix,
+    }));
+    return [...(await findFileFaults(this.#file())), ...faults];
   }
 
   tryReading() {

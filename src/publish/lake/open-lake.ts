@@ -4,9 +4,9 @@ import { makeFolders } from '../../files/make-folders.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { readKeptViews } from '../../warehouse/kept-generations.ts';
-import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { type Expiry, findExpired, removeGenerations, removeViewsOver } from './clean-up.ts';
 import { readCurrent } from './folders.ts';
+import { findLostFiles } from './inspect-lake.ts';
 import type { LakeJob } from './lake-job.ts';
 import { type LakeManifest, readManifest, type TableManifest, writeManifest } from './manifest.ts';
 
@@ -29,7 +29,7 @@ export async function openLake(job: LakeJob): Promise<LakeManifest> {
   return empty;
 }
 
-/** Whether a lake holds the commit of a job, and readers see it. */
+/** Whether a lake holds the commit of a job, and readers see all of it. */
 export async function isPublished(job: LakeJob, manifest: LakeManifest): Promise<boolean> {
   const { commit, path, tables, catalog } = manifest;
   const file = join(job.lake, LAKE_CATALOG);
@@ -43,7 +43,7 @@ export async function isPublished(job: LakeJob, manifest: LakeManifest): Promise
         held !== undefined &&
         JSON.stringify(held.partitionBy) === JSON.stringify(partitionBy) &&
         readCurrent(job.lake, table) === held.generation &&
-        existsSync(generationFolder(job.lake, table, held.generation))
+        findLostFiles(job.lake, held).length === 0
       );
     })
   );
