@@ -45,7 +45,9 @@ export async function lockStateFolder(stateDir: string, since: string, command =
     if (isBusy(error)) throw lockedBy(stateDir, error);
     throw new StorageError(`cannot lock the state folder ${stateDir}: ${(error as Error).message}`, {
       code: 'storage_failed',
-      hint: `Check that ${file} is on a local disk and writable. Nothing was requested.`,
+      hint: isDiskFull(error)
+        ? 'The disk is full: free some space and run again. Nothing was requested; everything committed before is intact.'
+        : `Check that ${file} is on a local disk and writable. Nothing was requested.`,
       context: { path: file },
       cause: error,
     });
@@ -65,6 +67,12 @@ export async function lockStateFolder(stateDir: string, since: string, command =
       return Promise.resolve();
     },
   };
+}
+
+/** Whether SQLite (SQLITE_FULL), or the operating system, found no space. */
+function isDiskFull(error: unknown): boolean {
+  const { code, errcode } = error as { readonly code?: string; readonly errcode?: number };
+  return code === 'ENOSPC' || code === 'EDQUOT' || errcode === 13;
 }
 
 /** Opens and locks the file; a file that is not a database is set aside. */

@@ -6,7 +6,12 @@ import { mayBeUnavailable, nameOf, sliceStream, type Stream } from '../model/str
 import { type Known, readKnown } from './plan/known-sizes.ts';
 import { requestPage } from '../read/request-page.ts';
 import { type Asking, sampleDocument } from '../read/sample-document.ts';
-import { findUnseenNames, refuseAbsentNames, refuseUnseenKey, type Sample } from '../storage/unseen-names.ts';
+import {
+  findUnseenNames,
+  refuseAbsentNames,
+  refuseMisspelledNames,
+  type Sample,
+} from '../storage/unseen-names.ts';
 import { attempt, okItem, type Outcome, warningItem } from './check-outcome.ts';
 
 /** Records of an unpaginated answer in which config's names are looked up. */
@@ -92,7 +97,7 @@ async function checkEndpoint(
 /** Refuses names that a sync would refuse: by its first page, or by all records where this page has them all. */
 function refuseUnread(stream: Stream, sample: Sample & Pick<Page, 'total'>): void {
   if (sample.records.length === sample.total) refuseAbsentNames(stream, sample);
-  else refuseUnseenKey(stream, sample);
+  else refuseMisspelledNames(stream, sample);
 }
 
 async function askEndpoint(asking: Asking, stream: Stream) {

@@ -5,6 +5,7 @@ import type { PublishedFault } from '../model/reports.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { checkReadable } from '../warehouse/check-readable.ts';
 import { openForReading } from '../warehouse/query-published.ts';
+import { RELOAD } from '../text/reload-advice.ts';
 
 /** The fix where what is published is missing or outdated, and the work file is there. */
 export const REPUBLISH_FIX = 'sluice sync publishes it; fresh streams cost no request.';
@@ -13,7 +14,7 @@ export const COMPARE_FIX =
   'sluice sync compares all rows there and repairs them; fresh streams cost no request.';
 /** The fix where there is neither a state nor anything published. */
 export const SYNC_FIX =
-  'Nothing was synced with this config yet: sluice sync does it. If something was, check stateDir and destination.';
+  'Nothing was synced with this config yet: sluice sync does it. If something was, check stateDir and destination; with an archive in the state folder, sluice rebuild loads it without a request.';
 
 /** A DuckDB file that readers open, and that only a publish changes. */
 export interface PublishedFile {
@@ -64,7 +65,7 @@ export async function tryFile(file: PublishedFile): Promise<void> {
 /** What puts a published file that is damaged, or that was replaced, right again. */
 export async function adviseOn({ path, stateDir, whole, ...file }: PublishedFile): Promise<string> {
   if (!existsSync(workFile(stateDir)))
-    return `There is no state to publish it from: put a backup of ${path} in its place. Without one, move ${whole} away: the next sync reads everything from the API.`;
+    return `There is no state to publish it from: put a backup of ${path} in its place. Without one, move ${whole} away: ${RELOAD}`;
   const first = (await file.willSyncReplace()) ? 'Run' : `Move ${path} away and run`;
   return `${first} \`sluice sync\`: it publishes the file again from the state folder; fresh streams cost no request.`;
 }

@@ -65,10 +65,10 @@ export async function putInPlace(
   return { path: target, bytes: size, device: dev, inode: ino, ...times };
 }
 
-/** Permissions of the replaced file; the default ones for a new file. */
+/** Permissions of the replaced file, but its owner can read it; the default ones for a new file. */
 async function readMode(target: string): Promise<number> {
   try {
-    return (await stat(target)).mode & 0o777;
+    return ((await stat(target)).mode & 0o777) | 0o400;
   } catch {
     return 0o666 & ~process.umask();
   }

@@ -9,6 +9,7 @@ import type { OfflineSettings } from '../model/settings.ts';
 import type { CarriedState } from '../publish/publisher.ts';
 import { listPublishers } from '../publish/registry.ts';
 import type { DamagedFileError } from '../warehouse/database-errors.ts';
+import { RELOAD } from '../text/reload-advice.ts';
 
 /** Suffixes of files that the engine writes next to a database file. */
 const LOGS = ['.wal', '.wal.checkpoint', '.wal.recovery'] as const;
@@ -136,7 +137,7 @@ async function setLogsAside(file: string, keptAs: string): Promise<void> {
 export function describeUnrestorable(published: string, error: DamagedFileError): StorageError {
   return new StorageError(`the state cannot be restored: ${published} is damaged as well`, {
     code: 'state_damaged',
-    hint: `Put a backup of ${basename(published)} in its place and run again. Without one, move it aside: the next sync reads everything from the API.`,
+    hint: `Put a backup of ${basename(published)} in its place and run again. Without one, move it aside: ${RELOAD}`,
     context: { path: published },
     cause: error,
   });

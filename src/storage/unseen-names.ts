@@ -1,4 +1,4 @@
-import { suggestName } from '../text/suggest-name.ts';
+import { findNearestName, suggestName } from '../text/suggest-name.ts';
 import { StreamConfigError } from '../model/errors.ts';
 import type { Page, PageRecord } from '../model/page.ts';
 import { escapeForTerminal } from '../text/redact.ts';
@@ -29,6 +29,14 @@ export function refuseUnseenKey(stream: Stream, sample: Sample): void {
   refuseUnseen(stream, sample, ['key']);
 }
 
+/**
+ * The same for a first scan, also for a cursor that is nearly the name of a field there. Some fields are rare, but most
+ * likely it is misspelled, and the scan would be read for nothing.
+ */
+export function refuseMisspelledNames(stream: Stream, sample: Sample): void {
+  refuseUnseen(stream, sample, ['key', 'misspelled cursor']);
+}
+
 /** The same for all records of a stream: one of them must also have the field of a configured cursor. */
 export function refuseAbsentNames(stream: Stream, sample: Sample): void {
   refuseUnseen(stream, sample, ['key', 'cursor']);
@@ -37,12 +45,14 @@ export function refuseAbsentNames(stream: Stream, sample: Sample): void {
 function refuseUnseen(
   stream: Stream,
   { records, masked }: Sample,
-  needed: readonly (keyof typeof ADVICE)[],
+  needed: readonly ('key' | 'cursor' | 'misspelled cursor')[],
 ): void {
   const unseen = listUnseen(stream, records, masked ?? new Set());
-  for (const what of needed) {
+  for (const need of needed) {
+    const what = need === 'key' ? 'key' : 'cursor';
     const found = unseen.find(({ where }) => where === what);
     if (found === undefined) continue;
+    if (need === 'misspelled cursor' && !isMisspelled(found)) continue;
     const fields = found.known.slice(0, MOST_NAMED).map(escapeForTerminal).join(', ');
     throw new StreamConfigError(found.sentence, {
       code: 'config_invalid',
@@ -59,8 +69,15 @@ const ADVICE = {
 
 const MOST_NAMED = 30;
 
+/** A name that begins as another is a different one, unless it is nearly as long. */
+function isMisspelled({ field, known }: UnseenName): boolean {
+  const nearest = findNearestName(field, known, 0.7);
+  return nearest !== undefined && Math.abs(nearest.length - field.length) <= 2;
+}
+
 interface UnseenName {
   readonly where: string;
+  readonly field: string;
   readonly sentence: string;
   /** Paths of all existing fields. */
   readonly known: readonly string[];
@@ -85,7 +102,7 @@ function listUnseen(
     .map(({ where, field }) => {
       const hint = escapeForTerminal(suggestName(field, known));
       const sentence = `streams.${stream.name}.${where} names ${field}, which no record of the first page has${hint}`;
-      return { where, sentence, known };
+      return { where, field, sentence, known };
     });
 }
 

@@ -24,7 +24,7 @@ import type { RunContext } from '../run/run-context.ts';
 import type { CommittedScan, FetchedScan, PreparedLoad } from '../run/scan.ts';
 import { type FullRefresh, type JudgeFirstPage, MAX_RESCANS, type Step } from '../run/step.ts';
 import { beginTurn, type LoadedScan, type Turn } from '../run/turn.ts';
-import { refuseUnseenKey } from '../storage/unseen-names.ts';
+import { refuseMisspelledNames, refuseUnseenKey } from '../storage/unseen-names.ts';
 import type { Attempt } from './next-attempt.ts';
 
 /** Reads, prepares and commits one scan. */
@@ -117,7 +117,7 @@ async function judgeHeads(context: RunContext, turn: Turn, rescans: number): Pro
   return (page: Page) => {
     const unchanged = lookAtHead?.(page);
     if (unchanged !== undefined) return unchanged;
-    refuseUnseenKey(stream, page);
+    (checkpoint === undefined ? refuseMisspelledNames : refuseUnseenKey)(stream, page);
     return mayRefute && cursorPath !== undefined ? refuteByPage(turn, page, cursorPath) : undefined;
   };
 }

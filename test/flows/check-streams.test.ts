@@ -19,6 +19,12 @@ describe('check of the fields that config names', () => {
     ['a key, on the first of many pages', 250, { key: ['idd'] }, 'key names idd'],
     ['a key, on the only page', 20, { key: ['id', 'dated'] }, 'key names dated'],
     ['a cursor, on the only page', 20, { cursor: { field: 'dated', param: 'from' } }, 'cursor names dated'],
+    [
+      'a misspelled cursor, on the first of many pages',
+      250,
+      { cursor: { field: 'dat', param: 'from' } },
+      'cursor names dat',
+    ],
     ['a key of an unpaginated stream', 20, { key: ['idd'], paginated: false }, 'key names idd'],
   ])('fails like a sync for %s', async (_, rows, stream, words) => {
     const flow = createItemsFlow(makeItems(rows), { stream });
@@ -32,14 +38,14 @@ describe('check of the fields that config names', () => {
   });
 
   it('warns of a cursor that later pages may have, and decides nothing by an empty page', async () => {
-    const cursor = { field: 'dated', param: 'from' };
+    const cursor = { field: 'changed', param: 'from' };
     const flow = createItemsFlow(makeItems(250), { stream: { cursor } });
     const { report } = await runCheck(flow, 'items');
     expect(report).toMatchObject({ ok: true, exitCode: 0 });
     expect(report.items).toContainEqual(
       expect.objectContaining({
         status: 'warning',
-        detail: expect.stringMatching(/cursor names dated/) as string,
+        detail: expect.stringMatching(/cursor names changed/) as string,
       }),
     );
     const empty = createItemsFlow([], { stream: { key: ['idd'], cursor } });

@@ -233,6 +233,24 @@ describe('verify', () => {
     expect(problems(await verify(flow))).toEqual([]);
   });
 
+  it('asks for nothing where only an earlier scan of the archive is damaged', async () => {
+    const flow = await createSynced();
+    const folder = join(flow.stateDir, 'archive', 'items', 'whole');
+    const [records = ''] = readdirSync(folder).filter((name) => name.endsWith('.zst'));
+    writeFileSync(join(folder, records), readFileSync(join(folder, records)).subarray(0, 50));
+    expect(itemOf(await verify(flow), 'archive of items')?.fix).toContain('--full-refresh');
+    await flow.clock.sleep(2 * HOUR_MS);
+    flow.simulator.editRecords('items', (rows) => rows.map((row) => ({ ...(row as object), amount: 7 })));
+    expect((await flow.sync({ fullRefresh: true, streams: ['items'] })).exitCode).toBe(0);
+    const report = await verify(flow);
+    expect(report.exitCode).toBe(0);
+    expect(itemOf(report, 'archive of items')).toMatchObject({
+      status: 'warning',
+      detail: expect.stringContaining('is damaged') as string,
+      fix: expect.stringMatching(/^Nothing has to be done/) as string,
+    });
+  });
+
   it('says that a lake was moved, and a sync finds it again', async () => {
     const both = { destination: { duckdb: './warehouse.duckdb', parquet: './lake' } };
     const flow = createItemsFlow(makeItems(5), { config: both });

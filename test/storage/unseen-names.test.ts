@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Stream } from '../../src/model/stream.ts';
-import { findUnseenNames } from '../../src/storage/unseen-names.ts';
+import { findUnseenNames, refuseMisspelledNames, refuseUnseenKey } from '../../src/storage/unseen-names.ts';
 import { makeStream } from '../support/fixtures.ts';
 
 const record = (value: unknown) => ({ text: JSON.stringify(value), value, exact: false });
@@ -46,5 +46,20 @@ describe('findUnseenNames', () => {
   it('says nothing of an empty page', () => {
     const stream = configure({ key: { kind: 'fields', fields: ['id'] } });
     expect(findUnseenNames(stream, [])).toEqual([]);
+  });
+});
+
+describe('refuseMisspelledNames', () => {
+  const withCursor = (field: string) => configure({ cursor: { kind: 'field', field, param: 'startDate' } });
+
+  it.each(['dat', 'dates', 'Date2'])('refuses the cursor %s where the records have date', (field) => {
+    expect(() => refuseMisspelledNames(withCursor(field), { records: RECORDS })).toThrow(
+      `cursor names ${field}, which no record of the first page has; did you mean "date"?`,
+    );
+    expect(() => refuseUnseenKey(withCursor(field), { records: RECORDS })).not.toThrow();
+  });
+
+  it.each(['updatedAt', 'date', 'pro'])('leaves the cursor %s to a whole scan', (field) => {
+    expect(() => refuseMisspelledNames(withCursor(field), { records: RECORDS })).not.toThrow();
   });
 });

@@ -11,6 +11,7 @@ import { assertCurrentsAreLinks, generationsFolder, isOwnTableFolder } from './f
 import { toRunId } from '../lineage.ts';
 import type { Lineage } from '../publisher.ts';
 import { type LakeManifest, readManifest } from './manifest.ts';
+import { RELOAD } from '../../text/reload-advice.ts';
 
 /**
  * Rejects a folder that holds anything but a lake of this source, before requests are spent on data that could not be
@@ -82,7 +83,7 @@ export function findLostState(lake: string, stateDir: string): StorageError | un
     `the lake ${lake} has lost its ${LAKE_CATALOG}, and there is no state in ${stateDir} to continue from`,
     {
       code: 'state_damaged',
-      hint: `Restore ${LAKE_CATALOG} from a backup of the lake and run again. Without one, move ${lake} away: the next sync reads everything from the API. Nothing was requested.`,
+      hint: `Restore ${LAKE_CATALOG} from a backup of the lake and run again. Without one, move ${lake} away: ${RELOAD} Nothing was requested.`,
       context: { path: join(lake, LAKE_CATALOG) },
     },
   );

@@ -18,6 +18,7 @@ import { refuseHiddenColumns } from './path-columns.ts';
 import { describeFiles } from './inspect-lake.ts';
 import { findWrongRows, measureRows } from './prove-rows.ts';
 import { findUnreadable } from './unreadable-file.ts';
+import { RELOAD } from '../../text/reload-advice.ts';
 
 /** Files or values of a lake are missing: restoring from it would lose them for good. */
 class IncompleteLakeError extends StorageError {}
@@ -44,7 +45,7 @@ export async function restoreFromLake(lake: string, file: string, spillFolder: s
     if (error instanceof IncompleteLakeError || error instanceof PublishError) throw error;
     throw new StorageError(`cannot restore the state from ${lake}: ${(error as Error).message}`, {
       code: 'storage_failed',
-      hint: `Fix the cause (permissions, disk space) and run again; or restore a backup of the lake. If it is lost, move it aside: the next sync reads everything from the API.`,
+      hint: `Fix the cause (permissions, disk space) and run again; or restore a backup of the lake. If it is lost, move it aside: ${RELOAD}`,
       context: { path: lake },
       cause: error,
     });
@@ -97,7 +98,7 @@ function toIncompleteError(lake: string, problems: readonly string[], cause?: un
     `the state cannot be restored: the lake ${lake} is incomplete (${problems.join('; ')})`,
     {
       code: 'state_damaged',
-      hint: 'Restore missing or damaged files from a backup of the lake, move away files that are not in the manifest, and run again. Without a backup, move the whole lake away: the next sync reads everything from the API. Nothing was requested.',
+      hint: `Restore missing or damaged files from a backup of the lake, move away files that are not in the manifest, and run again. Without a backup, move the whole lake away: ${RELOAD} Nothing was requested.`,
       context: { path: lake },
       cause,
     },

@@ -17,15 +17,15 @@ import { inspectLake, type LakeFacts } from './inspect-lake.ts';
 import { readManifest } from './manifest.ts';
 import { findWrongRows } from './prove-rows.ts';
 import { findUnreadable } from './unreadable-file.ts';
+import { RELOAD } from '../../text/reload-advice.ts';
 
-const LAKE_FIX =
-  'Move lake.duckdb away and run sluice sync: what is missing is written again, without a request for fresh streams.';
-const DAMAGED_FILE_FIX =
-  'Move this file and lake.duckdb away and run sluice sync: both are written again, without a request for fresh streams.';
+const adviseOnFiles = (lake: string) =>
+  `sluice sync writes again what is missing or of the wrong size; fresh streams cost no request. If that does not help, move ${join(lake, LAKE_CATALOG)} away first.`;
+const adviseOnDamage = (lake: string) =>
+  `Move this file and ${join(lake, LAKE_CATALOG)} away and run sluice sync: both are written again, without a request for fresh streams.`;
 const MOVED_FIX = 'sluice sync writes the views for this folder; fresh streams cost no request.';
 // Without a work file, the state is in the lake alone.
-const LONE_LAKE_FIX =
-  'Put the lake back from a backup. Without one, move its folder away: the next sync reads everything from the API.';
+const LONE_LAKE_FIX = `Put the lake back from a backup. Without one, move its folder away: ${RELOAD}`;
 
 /** Checks a lake's files with its manifest, and the rows behind its views. */
 export async function verifyLake(
@@ -48,7 +48,7 @@ export async function verifyLake(
   }
   const { files, rows, problems } = found;
   const isLone = kit.isAlone && !kit.hasWork;
-  for (const detail of problems) kit.add('failed', detail, isLone ? LONE_LAKE_FIX : LAKE_FIX);
+  for (const detail of problems) kit.add('failed', detail, isLone ? LONE_LAKE_FIX : adviseOnFiles(lake));
   if (problems.length > 0) return undefined;
   kit.add(
     'ok',
@@ -59,7 +59,7 @@ export async function verifyLake(
     kit.add('failed', `there is no ${path}`, isLone ? LONE_LAKE_FIX : REPUBLISH_FIX);
     return undefined;
   }
-  const damageFix = isLone ? LONE_LAKE_FIX : DAMAGED_FILE_FIX;
+  const damageFix = isLone ? LONE_LAKE_FIX : adviseOnDamage(lake);
   const facts = await kit.read({
     path,
     open: (folders) => openForReading(path, folders),
