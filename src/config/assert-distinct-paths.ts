@@ -108,7 +108,9 @@ function findFileProblem(
   if (isIn(duckdb, state))
     return refuse(
       'must be outside the state folder, which no other user can open',
-      `Name a file outside ${stateDir}, or set stateDir to a folder of its own, e.g. ./.sluice.`,
+      path.basename(stateDir) === '.sluice'
+        ? `Name a file outside ${stateDir}, e.g. ./warehouse.duckdb.`
+        : `Name a file outside ${stateDir}, or set stateDir to a folder of its own, e.g. ./.sluice.`,
     );
   if (isIn(state, duckdb))
     return refuse(

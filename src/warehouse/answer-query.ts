@@ -71,6 +71,15 @@ async function explainFailure(database: Database, error: SyncError): Promise<Syn
       hint: 'Write it as a SELECT. The published file is replaced by each sync, so nothing written into it would last: keep tables of your own in another file, and ATTACH this one there.',
       cause: error,
     });
+  if (cause.includes('has been disabled by configuration'))
+    return new ConfigError(
+      'query reads the published tables alone: it neither opens nor writes other files',
+      {
+        code: 'query_failed',
+        hint: 'To keep the result, write what is printed to a file: sluice query --format csv "…" > result.csv. For queries over other files, open the published file read-only in a DuckDB program.',
+        cause: error,
+      },
+    );
   const tables = await database
     .all(
       `SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,

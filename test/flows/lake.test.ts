@@ -420,7 +420,7 @@ describe('a lake that something happened to', () => {
       rmSync(link);
       mkdirSync(link);
     }
-    const detail = `${links.join(', ')} are not a link and must be one`;
+    const detail = `${links.join(', ')} are not links and must be`;
     const verified = await verifyState(flow.settings(), { clock: flow.clock });
     const failed = verified.items.filter(({ status }) => status === 'failed');
     expect(failed).toMatchObject([

@@ -50,7 +50,6 @@ describe('queryPublished', () => {
     'SELECT checksum FROM prompts',
     `SELECT 'Corrupt'::INTEGER`,
     `SELECT 'No space left'::DATE`,
-    `SELECT * FROM read_text('/etc/passwd')`,
   ])('refuses %j as a wrong query, names the tables and changes nothing', async (sql) => {
     const file = await publish();
     const before = readFileSync(file);
@@ -62,6 +61,21 @@ describe('queryPublished', () => {
       hint: expect.stringContaining('mentions, prompts') as string,
     });
     expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it.each([
+    `SELECT * FROM read_text('/etc/passwd')`,
+    `COPY (SELECT 1) TO '/tmp/sluice-should-not-be-there.csv'`,
+    'INSTALL httpfs',
+  ])('says of %j that query opens no other file, and how to keep a result', async (sql) => {
+    const file = await publish();
+    await expect(queryPublished(file, sql)).rejects.toMatchObject({
+      code: 'query_failed',
+      exitCode: 2,
+      message: 'query reads the published tables alone: it neither opens nor writes other files',
+      hint: expect.stringContaining('--format csv') as string,
+    });
+    expect(existsSync('/tmp/sluice-should-not-be-there.csv')).toBe(false);
   });
 
   it.each(['DROP TABLE prompts', 'INSERT INTO prompts VALUES (1)', 'CREATE TABLE other AS SELECT 1'])(

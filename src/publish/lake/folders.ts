@@ -46,8 +46,9 @@ export function assertCurrentsAreLinks(lake: string, tables: readonly string[]):
     .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === false);
   const [path] = paths;
   if (path === undefined) return;
-  const [verb, them] = paths.length === 1 ? ['is', 'it'] : ['are', 'them'];
-  throw new PublishError(`${paths.join(', ')} ${verb} not a link and must be one`, {
+  const [what, them] =
+    paths.length === 1 ? ['is not a link and must be one', 'it'] : ['are not links and must be', 'them'];
+  throw new PublishError(`${paths.join(', ')} ${what}`, {
     code: 'publish_refused',
     hint: `Move ${them} away (a lake is copied with its links kept: cp -a, rsync -a) and run \`sluice sync\`: the files are all in ${join(lake, GENERATIONS)}. Nothing was touched.`,
     context: { path },
