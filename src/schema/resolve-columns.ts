@@ -21,6 +21,8 @@ export interface ColumnPlan {
   readonly forcedType?: ForcedType | undefined;
   /** That type was chosen for exact decimals, not by config: text is not read as a number. */
   readonly isExact?: boolean | undefined;
+  /** Objects of the field have columns for their members: this one takes its other values. */
+  readonly isBesideMembers?: true;
   /** Values the table has in the column do not all survive a cast to its type: those move to the companion. */
   readonly splits?: boolean | undefined;
 }
@@ -80,8 +82,12 @@ export function resolveColumns(
   );
   const order = new Map(existing.map((column, at) => [pathKey(column.path), at]));
   return plans
-    .map(({ position, flattened: _flattened, needsCompanion: _needsCompanion, ...plan }) => ({
-      column: { ...plan, name: names.get(pathKey(plan.path)) ?? '' },
+    .map(({ position, flattened, needsCompanion: _needsCompanion, ...plan }) => ({
+      column: {
+        ...plan,
+        name: names.get(pathKey(plan.path)) ?? '',
+        ...(flattened && { isBesideMembers: true as const }),
+      },
       rank: order.get(pathKey(plan.path)) ?? Infinity,
       position,
     }))
@@ -129,8 +135,11 @@ function collectFields(
 // Members become columns when a field only ever held objects, or when the table already has them so.
 function isFlattened(node: FieldNode, known: ReadonlyMap<string, LearnedColumn>): boolean {
   if ((node.kinds & Kind.object) === 0 || node.children.size === 0 || node.folded) return false;
-  const own = known.get(pathKey(node.path))?.type;
-  if (own !== undefined && own !== 'NULL') return own !== 'JSON';
+  const own = known.get(pathKey(node.path));
+  // A column of JSON that never took an object stands beside the members of those.
+  if (own?.type === 'JSON')
+    return own.jsonTypes?.includes('object') === false && hasKnownMembers(node.path, known);
+  if (own !== undefined && own.type !== 'NULL') return true;
   return (node.kinds & ~(Kind.object | Kind.null)) === 0 || hasKnownMembers(node.path, known);
 }
 

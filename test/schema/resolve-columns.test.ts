@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { parseExact } from '../../src/json/exact-number.ts';
 import type { ColumnType } from '../../src/model/schema.ts';
 import type { LearnedColumn } from '../../src/model/stream.ts';
-import { createFieldTree, MAX_NESTED_FIELDS, observeRecord } from '../../src/schema/observe-fields.ts';
+import { listSeenTypes } from '../../src/load/seen-types.ts';
+import {
+  createFieldTree,
+  type FieldTree,
+  MAX_NESTED_FIELDS,
+  observeRecord,
+} from '../../src/schema/observe-fields.ts';
 import { type CanCast, type ColumnPlan, resolveColumns } from '../../src/schema/resolve-columns.ts';
 import { hostileJson, hostileObject, oddNames, spelling, writeHostileJson } from '../support/hostile-rows.ts';
 import { countRuns } from '../support/seeds.ts';
@@ -11,14 +17,25 @@ import { countRuns } from '../support/seeds.ts';
 const always: CanCast = () => true;
 const never: CanCast = () => false;
 
+function observe(records: readonly string[]): FieldTree {
+  const tree = createFieldTree();
+  for (const record of records) observeRecord(tree, parseExact(record) as Record<string, unknown>);
+  return tree;
+}
+
 function resolve(
   records: readonly string[],
   existing: readonly LearnedColumn[] = [],
   canCast = always,
 ): readonly ColumnPlan[] {
-  const tree = createFieldTree();
-  for (const record of records) observeRecord(tree, parseExact(record) as Record<string, unknown>);
-  return resolveColumns(tree, existing, canCast);
+  return resolveColumns(observe(records), existing, canCast);
+}
+
+/** What is learned from a scan of these records, by what was learned before. */
+function load(records: readonly string[], learned: readonly LearnedColumn[]): readonly LearnedColumn[] {
+  const columns = resolve(records, learned);
+  const seen = listSeenTypes(columns, observe(records), learned, true);
+  return columns.map(({ path, name, type }) => ({ path, name, type, jsonTypes: seen.get(name) }));
 }
 
 /** Columns as `name: type`, in table order. */
@@ -73,6 +90,37 @@ describe('resolveColumns', () => {
       }),
       { numRuns: countRuns(500) },
     );
+  });
+
+  it('gives the values of a scan the same places when it comes again, whatever came before', () => {
+    fc.assert(
+      fc.property(records, records, (first, second) => {
+        const before = load(first, []);
+        const place = (learned: readonly LearnedColumn[]) =>
+          resolve(second, learned).map(({ name, takes, isBesideMembers }) => ({
+            name,
+            takes,
+            isBesideMembers,
+          }));
+        expect(place(load(second, before))).toEqual(place(before));
+      }),
+      { numRuns: countRuns(2_000) },
+    );
+  });
+
+  it('keeps the members of objects in their columns where something else comes beside them', () => {
+    const objects = load(['{"v":{"a":1}}'], []);
+    for (const other of ['{"v":[1]}', '{"v":"x"}', '{"v":1.5}']) {
+      const mixed = load(['{"v":{"a":1}}', other], objects);
+      const alone = load([other], objects);
+      for (const learned of [mixed, alone]) {
+        const [member, own] = resolve(['{"v":{"a":2}}', other], learned);
+        expect([member?.name, own?.name, own?.isBesideMembers]).toEqual(['v__a', 'v', true]);
+      }
+    }
+    // A map is stored whole, also when fewer names of it come.
+    const map = load([`{"v":{${Array.from({ length: 300 }, (_, at) => `"k${at}":1`).join(',')}}}`], objects);
+    expect(resolve(['{"v":{"a":2}}'], map).find(({ name }) => name === 'v')?.isBesideMembers).toBeUndefined();
   });
 
   it('keeps the order people wrote, new columns at the end', () => {
