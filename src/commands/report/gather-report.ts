@@ -51,7 +51,13 @@ async function gather(
   const recent = readRecentRuns(settings.stateDir);
   const status = await readStatus(settings, nowMs, database);
   const history = await readHistory(database, recent);
-  const held = await readPublished(settings, database, gathering);
+  // The views of an incomplete lake fail, or return what is left.
+  const isWhole = status.losses === undefined;
+  const held = await readPublished(
+    settings,
+    database,
+    isWhole ? gathering : { ...gathering, extent: 'overview' },
+  );
   const { quota, published, refused } = status;
   const { windowMs } = settings.quotaLimits;
   return {
