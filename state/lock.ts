@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { isDiskFull } from '../src/files/disk-full.ts';
 import type * as sqliteModule from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
@@ -67,12 +68,6 @@ export async function lockStateFolder(stateDir: string, since: string, command =
       return Promise.resolve();
     },
   };
-}
-
-/** Whether SQLite (SQLITE_FULL), or the operating system, found no space. */
-function isDiskFull(error: unknown): boolean {
-  const { code, errcode } = error as { readonly code?: string; readonly errcode?: number };
-  return code === 'ENOSPC' || code === 'EDQUOT' || errcode === 13;
 }
 
 /** Opens and locks the file; a file that is not a database is set aside. */

@@ -1,5 +1,6 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDiskFull } from '../src/files/disk-full.ts';
 import { writeWholeSync } from '../src/files/write-whole.ts';
 import type { RunReport } from '../src/model/run-report.ts';
 import { readProgressFile } from './progress-file.ts';
@@ -129,11 +130,6 @@ function takeFitting(runs: readonly RunReport[], bytes: number): string | undefi
     if (Buffer.byteLength(text) <= bytes) return text;
   }
   return undefined;
-}
-
-function isDiskFull(thrown: unknown): boolean {
-  const { code } = thrown as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 function toText(runs: readonly RunReport[]): string {

@@ -34,8 +34,9 @@ export function decideAbsent(facts: AbsentFacts): AbsentDecision {
   const keyless = load.key === undefined;
   const how = stream.deletes === 'soft' ? 'soft' : 'hard';
   const keep = (keptBecause?: string): AbsentDecision => ({ absent: 'keep', replaces: keyless, keptBecause });
-  // Without a key, records in quarantine cannot be told from the rows that they are versions of.
-  if (load.rejected.count > 0 && load.rejected.count === scan.rows) return keep(findHindrance(facts));
+  // Nothing came that could replace rows: all of it is in quarantine, and may be their newer versions.
+  const isAllRejected = load.rejected.count > 0 && load.rejected.count === scan.rows;
+  if ((keyless || keyInDoubt) && isAllRejected) return keep(findHindrance(facts));
   // Without a key, a part of the rows is only loaded into a table that never held more.
   if (scan.verdict === 'partial' && keyless) return replace('hard');
   const trusted = scan.verdict === 'verified' || scan.verdict === 'unverified';

@@ -54,17 +54,25 @@ async function findLoss(
   view: string,
 ): Promise<string | undefined> {
   const folder = generationFolder(lake, table, generation);
-  const wrong = files.filter(({ path, bytes }) => sizeOf(join(folder, path)) !== bytes);
+  const wrong = findLostFiles(folder, files);
   const [first] = wrong;
   if (first !== undefined) {
     const more = wrong.length === 1 ? '' : ` and ${formatCountOf(wrong.length - 1, 'more file')}`;
-    return `${table}: ${join(folder, first.path)}${more} missing or of the wrong size`;
+    return `${table}: ${join(folder, first)}${more} missing or of the wrong size`;
   }
   const wanted = files.reduce((sum, { rows }) => sum + rows, 0);
   const held = await database.count(`SELECT count(*) FROM ${view}`).catch(() => undefined);
   if (held === undefined) return `${table}: its files in ${folder} cannot be read`;
   if (held === wanted) return undefined;
   return `${table}: ${formatCountOf(held, 'row')} in ${folder} instead of ${formatCount(wanted)}`;
+}
+
+/** Files of a generation's folder that are missing or of the wrong size, by their names alone: none is read. */
+export function findLostFiles(
+  folder: string,
+  files: readonly Pick<CatalogTable['files'][number], 'path' | 'bytes'>[],
+): readonly string[] {
+  return files.filter(({ path, bytes }) => sizeOf(join(folder, path)) !== bytes).map(({ path }) => path);
 }
 
 function sizeOf(path: string): number | undefined {

@@ -215,12 +215,15 @@ describe('publishing', () => {
     expect(flow.isPublished()).toBe(true);
   });
 
-  it('keeps the permissions that somebody gave the file', async () => {
+  it.each([
+    ['keeps the permissions that somebody gave the file', 0o640, 0o640],
+    ['lets its owner read a file that nobody could read', 0o000, 0o400],
+  ])('%s', async (_, given, kept) => {
     const flow = createItemsFlow(ITEMS, { stream: full });
     await flow.sync();
-    chmodSync(flow.duckdbPath, 0o640);
+    chmodSync(flow.duckdbPath, given);
     await grow(flow);
-    expect(statSync(flow.duckdbPath).mode & 0o777).toBe(0o640);
+    expect(statSync(flow.duckdbPath).mode & 0o777).toBe(kept);
   });
 
   it('follows a link to the file, and leaves the link', async () => {

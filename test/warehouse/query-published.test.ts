@@ -69,6 +69,7 @@ describe('queryPublished', () => {
     'INSTALL httpfs',
   ])('says of %j that query opens no other file, and how to keep a result', async (sql) => {
     const file = await publish();
+    const before = readFileSync(file);
     await expect(queryPublished(file, sql)).rejects.toMatchObject({
       code: 'query_failed',
       exitCode: 2,
@@ -76,6 +77,7 @@ describe('queryPublished', () => {
       hint: expect.stringContaining('--format csv') as string,
     });
     expect(existsSync('/tmp/sluice-should-not-be-there.csv')).toBe(false);
+    expect(readFileSync(file).equals(before)).toBe(true);
   });
 
   it.each(['DROP TABLE prompts', 'INSERT INTO prompts VALUES (1)', 'CREATE TABLE other AS SELECT 1'])(

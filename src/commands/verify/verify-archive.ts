@@ -58,14 +58,14 @@ async function verifyArchive(
   const since = toDate(chain.scans[0]?.loadedAtMs ?? 0);
   const detail = `scans since ${since}: ${chain.scans.length}, with ${records.toLocaleString('en-US')} records; all complete`;
   return [
-    ...damaged.map((what): CheckItem => ({ name, status: 'warning', detail: what, fix: UNNEEDED_FIX })),
+    ...damaged.map((what): CheckItem => ({ name, status: 'warning', detail: what, fix: EARLIER_FIX })),
     { name, status: 'ok', detail, fix: undefined },
   ];
 }
 
-/** Of a damaged scan that came before the last full one. */
-const UNNEEDED_FIX =
-  'Nothing has to be done: later scans are complete, and rebuild loads those. It is removed after retention.archive.';
+/** Of a damaged scan that came before those that a rebuild loads. */
+const EARLIER_FIX =
+  'Later scans are complete, and rebuild loads those; rows that left the API before them are in the table alone. Nothing repairs the file: it is removed after retention.archive.';
 
 /** What a rebuild would reject although every scan is intact. */
 function findMisfit(

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
+import { findLostFiles } from '../../warehouse/lake-losses.ts';
 import { assertCurrentsAreLinks, readCurrent } from './folders.ts';
 import { type LakeFile, type LakeManifest, readManifest, type TableManifest } from './manifest.ts';
 import { isWholeFile } from './whole-file.ts';
@@ -33,18 +34,14 @@ export function inspectLake(lake: string): LakeFacts | undefined {
   };
 }
 
-/** The files of a table's generation that are missing or of the wrong size: a look at names only, for each sync. */
-export function findLostFiles(lake: string, { table, generation, files }: TableManifest): readonly string[] {
-  const folder = generationFolder(lake, table, generation);
-  return files
-    .filter(({ path, bytes }) => statSync(join(folder, path), { throwIfNoEntry: false })?.size !== bytes)
-    .map(({ path }) => path);
-}
-
-/** What `findLostFiles` found of each table, one sentence per table. */
+/** Files that are missing or of the wrong size, one sentence per table. */
 export function describeLostFiles(lake: string, { tables }: LakeManifest): readonly string[] {
-  return tables.flatMap((table) =>
-    describe(`${table.table}/current`, findLostFiles(lake, table), 'missing or of the wrong size'),
+  return tables.flatMap(({ table, generation, files }) =>
+    describe(
+      `${table}/current`,
+      findLostFiles(generationFolder(lake, table, generation), files),
+      'missing or of the wrong size',
+    ),
   );
 }
 

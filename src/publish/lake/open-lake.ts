@@ -4,9 +4,10 @@ import { makeFolders } from '../../files/make-folders.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
 import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { readKeptViews } from '../../warehouse/kept-generations.ts';
+import { generationFolder } from '../../warehouse/lake-entry.ts';
+import { findLostFiles } from '../../warehouse/lake-losses.ts';
 import { type Expiry, findExpired, removeGenerations, removeViewsOver } from './clean-up.ts';
 import { readCurrent } from './folders.ts';
-import { findLostFiles } from './inspect-lake.ts';
 import type { LakeJob } from './lake-job.ts';
 import { type LakeManifest, readManifest, type TableManifest, writeManifest } from './manifest.ts';
 
@@ -43,7 +44,7 @@ export async function isPublished(job: LakeJob, manifest: LakeManifest): Promise
         held !== undefined &&
         JSON.stringify(held.partitionBy) === JSON.stringify(partitionBy) &&
         readCurrent(job.lake, table) === held.generation &&
-        findLostFiles(job.lake, held).length === 0
+        findLostFiles(generationFolder(job.lake, table, held.generation), held.files).length === 0
       );
     })
   );
