@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { SchemaProblem } from '../contract/find-schema-problems.ts';
 import { parseContract } from '../contract/parse-contract.ts';
+import { readAtMost } from '../files/read-at-most.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { ContractSchema } from '../model/schema.ts';
 import { escapeText } from './config-path.ts';
@@ -9,6 +10,7 @@ import type { LoadedConfig } from './load-config.ts';
 import { suggestName } from '../text/suggest-name.ts';
 
 const SUFFIX = '.schema.json';
+const MOST_BYTES = 16 * 2 ** 20;
 
 /** The path of a stream's contract file: next to the config, so that both are committed together. */
 export function contractPath(baseDir: string, stream: string): string {
@@ -22,15 +24,21 @@ export function readContractSchema(
 ): ContractSchema | undefined {
   const file = contractPath(baseDir, stream);
   if (!existsSync(file)) return undefined;
-  let text;
-  try {
-    text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
-  } catch (error) {
-    throw refuse(`contract file ${file} cannot be read: ${(error as Error).message}`, file, error);
-  }
+  const text = readContractText(file).replace(/^\ufeff/, '');
   const { json, problems } = parseContract(text);
   if (json === undefined) throw refuse(describeProblems(file, problems), file);
   return { path: file, json };
+}
+
+function readContractText(file: string): string {
+  let bytes;
+  try {
+    bytes = readAtMost(file, MOST_BYTES);
+  } catch (error) {
+    throw refuse(`contract file ${file} cannot be read: ${(error as Error).message}`, file, error);
+  }
+  if (bytes === undefined) throw refuse(`contract file ${file} is larger than 16 MB`, file);
+  return bytes.toString();
 }
 
 /** Warns of contract files that no stream uses: with a mistyped name, a contract is not applied. */

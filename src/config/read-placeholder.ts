@@ -1,7 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { findNearestName } from '../text/suggest-name.ts';
 import { escapeText } from './config-path.ts';
+import { readAtMost } from '../files/read-at-most.ts';
 import { decodeUtf8, fileErrorCode } from './read-text-file.ts';
 import { ACCOUNT_KEY_FILE } from './secret-paths.ts';
 
@@ -108,8 +109,8 @@ function readPlaceholderFile(file: string): ExpandedText {
   try {
     const stat = statSync(file);
     if (stat.isDirectory()) return refuse('is a folder');
-    const bytes = readFileSync(file);
-    if (bytes.byteLength > MAX_FILE_BYTES) return refuse('is larger than 64 KB, too large for a value');
+    const bytes = readAtMost(file, MAX_FILE_BYTES);
+    if (bytes === undefined) return refuse('is larger than 64 KB, too large for a value');
     const text = decodeUtf8(bytes);
     if (text === undefined) return refuse('is not UTF-8 text');
     // Editors and `echo` end a file with a newline that is not part of the value.

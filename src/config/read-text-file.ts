@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readAtMost } from '../files/read-at-most.ts';
 import { ConfigError, type ErrorCode } from '../model/errors.ts';
 import { escapeText } from './config-path.ts';
 
@@ -14,6 +14,9 @@ const CONFIG: FileRole = {
   ifMissing:
     'Run `sluice init` to write one, `sluice demo` to look around without a key, or name a file with --config FILE.',
 };
+
+/** Configs, catalogs and states of other programs are smaller by far. */
+const MOST_BYTES = 64 * 2 ** 20;
 
 /** Reads a config file, or a part of one, as text; every way that can fail says what to do. */
 export function readText(path: string, fileName: string, role: FileRole = CONFIG): string {
@@ -44,11 +47,14 @@ export function fileErrorCode(error: unknown): string {
 }
 
 function readBytes(path: string, fileName: string, role: FileRole): Uint8Array {
+  let bytes;
   try {
-    return readFileSync(path);
+    bytes = readAtMost(path, MOST_BYTES);
   } catch (error) {
     throw readError(fileErrorCode(error), fileName, role, error);
   }
+  if (bytes !== undefined) return bytes;
+  throw buildFileError(role, fileName, { what: 'is larger than 64 MB', hint: 'Check the path.' });
 }
 
 function readError(code: string, fileName: string, role: FileRole, cause: unknown): ConfigError {

@@ -13,11 +13,17 @@ import { requestsPerDay } from '../plan/estimate.ts';
 import { nameKey, STAGE_LIFETIME_MS } from '../storage/state-folder.ts';
 import { ChainCheck } from './chain-check.ts';
 import { decideVerdict } from './decide-verdict.ts';
-import { describeMasks } from '../schema/mask-records.ts';
 import { PageSpan, type PageTime } from './page-span.ts';
 import { requestPage } from './request-page.ts';
 import { countRequestsLeft } from './requests-left.ts';
-import { canReadWhole, findOutdated, findStagedPages, isOfKey, timeOf } from './staged-pages.ts';
+import {
+  canReadWhole,
+  findOutdated,
+  describeScan,
+  findStagedPages,
+  isOfKey,
+  timeOf,
+} from './staged-pages.ts';
 import { ScanStage, type StageFollower } from '../stage/scan-stage.ts';
 
 interface SeenHead {
@@ -112,15 +118,13 @@ export class ChainedScan {
     this.#cursors.clear();
     this.#check.clear();
     this.#rows = this.#pages = 0;
-    await this.#stage.begin({
-      version: 1,
-      stream: this.#stream.name,
+    const asked = {
+      stream: this.#stream,
+      plan: this.#plan,
       question: this.#question,
       startedAtMs: this.#startedAtMs,
-      runId: this.#context.runId,
-      key: nameKey(this.#context.settings),
-      masks: describeMasks(this.#stream, this.#context.settings.hashKey),
-    });
+    };
+    await this.#stage.begin(describeScan(this.#context, asked));
   }
 
   // As for offsets: staged pages are valid while the request, the total and the head are the same.

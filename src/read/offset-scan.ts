@@ -6,7 +6,6 @@ import { Coverage } from './coverage.ts';
 import { createRequest } from './create-request.ts';
 import { requestsPerDay } from '../plan/estimate.ts';
 import { decideVerdict } from './decide-verdict.ts';
-import { describeMasks } from '../schema/mask-records.ts';
 import { PageSpan, type PageTime } from './page-span.ts';
 import { JointRepair } from './repair-joint.ts';
 import { requestPages } from './request-pages.ts';
@@ -22,6 +21,7 @@ import type { Segment } from './segments.ts';
 import {
   canReadWhole,
   findOutdated,
+  describeScan,
   findStagedPages,
   isOfKey,
   isWhole,
@@ -153,15 +153,13 @@ export class OffsetScan {
   }
 
   async #begin(): Promise<void> {
-    await this.#stage.begin({
-      version: 1,
-      stream: this.#stream.name,
+    const asked = {
+      stream: this.#stream,
+      plan: this.#plan,
       question: this.#question,
       startedAtMs: this.#startedAtMs,
-      runId: this.#context.runId,
-      key: nameKey(this.#context.settings),
-      masks: describeMasks(this.#stream, this.#context.settings.hashKey),
-    });
+    };
+    await this.#stage.begin(describeScan(this.#context, asked));
   }
 
   async #takeFirst(page: Page): Promise<void> {

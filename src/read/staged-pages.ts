@@ -4,6 +4,8 @@ import { readStage, type StagedPageEntry, type StagedScan } from '../stage/stage
 import { countRequests, requestsPerDay } from '../plan/estimate.ts';
 import type { Reading } from '../run/run-context.ts';
 import { isCommitted } from '../run/staged-scan.ts';
+import type { Turn } from '../run/turn.ts';
+import { describeMasks } from '../schema/mask-records.ts';
 import { nameKey, STAGE_LIFETIME_MS } from '../storage/state-folder.ts';
 import { Coverage } from './coverage.ts';
 import { mayFollow, type PageTime } from './page-span.ts';
@@ -25,6 +27,28 @@ export interface StagedQuestion {
   readonly folder: string;
   readonly question: string;
   readonly checkpoint: Checkpoint | undefined;
+}
+
+/** A scan whose pages are to be staged. */
+interface AskedScan extends Pick<Turn, 'stream' | 'plan' | 'question'> {
+  readonly startedAtMs: number;
+}
+
+/** What is kept with the pages of a scan that begins. */
+export function describeScan(
+  { settings, runId }: Reading,
+  { stream, plan, question, startedAtMs }: AskedScan,
+): StagedScan {
+  return {
+    version: 1,
+    stream: stream.name,
+    question,
+    startedAtMs,
+    runId,
+    key: nameKey(settings),
+    masks: describeMasks(stream, settings.hashKey),
+    ...(plan.readsAll === true && { readsAll: true }),
+  };
 }
 
 /** What an earlier run staged for the same request and did not commit; undefined if none of it is usable. */

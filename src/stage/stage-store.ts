@@ -26,6 +26,8 @@ const stagedScanSchema = z.object({
   key: z.string().optional(),
   /** Fields excluded from or hashed in the records. */
   masks: z.record(z.string(), z.string()).optional(),
+  /** The table was found to need a full scan, which the next scan would find as well. */
+  readsAll: z.literal(true).optional(),
 });
 export type StagedScan = z.infer<typeof stagedScanSchema>;
 

@@ -36,6 +36,11 @@ describe('loadConfig: the file', () => {
       );
   });
 
+  it('refuses a file that never ends', () => {
+    const error = catchConfigError(() => loadConfig({ path: '/dev/zero', env: {} }));
+    expect(error.message).toContain('is larger than 64 MB');
+  });
+
   it.each([
     ['', 'is empty'],
     ['# only a comment\n', 'is empty'],

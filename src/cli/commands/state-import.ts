@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { readAtMost } from '../../files/read-at-most.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { flagOption } from '../options/option-kinds.ts';
 import { usageError } from '../options/usage-error.ts';
@@ -20,7 +20,7 @@ export const stateImportCommand = defineAccountCommand({
   async run(context, { values, globals, argument = '' }) {
     context.chooseStop('close');
     const settings = await loadOfflineSettings(context, globals);
-    const text = await read(resolve(context.cwd, argument), argument);
+    const text = read(resolve(context.cwd, argument), argument);
     const choice = { yes: values.yes === true, isJson: globals.json === true };
     const report = await context.engine.importState(settings, text, {
       confirm: confirmChange(context, 'Import these checkpoints?', choice),
@@ -36,11 +36,18 @@ export const stateImportCommand = defineAccountCommand({
   },
 });
 
-async function read(path: string, given: string): Promise<string> {
+/** Many accounts of many streams have less. */
+const MOST_BYTES = 256 * 2 ** 20;
+
+function read(path: string, given: string): string {
+  const refuse = (why: string) =>
+    usageError(`${given} cannot be read (${why})`, '`sluice state export --output FILE` writes one.');
+  let bytes;
   try {
-    return await readFile(path, 'utf8');
+    bytes = readAtMost(path, MOST_BYTES);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown cause';
-    throw usageError(`${given} cannot be read (${code})`, '`sluice state export --output FILE` writes one.');
+    throw refuse(error instanceof Error && 'code' in error ? String(error.code) : 'unknown cause');
   }
+  if (bytes === undefined) throw refuse('it is larger than 256 MB');
+  return bytes.toString();
 }
