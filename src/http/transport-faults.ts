@@ -78,6 +78,9 @@ function findKind(
   return kind === 'timeout' && !progress.sent ? 'connect-timeout' : kind;
 }
 
+// `thread:error:code:library:function:reason:file:line:data`, as `ERR_error_string` of OpenSSL writes it.
+const OPENSSL = /^[0-9A-F]+:error:[0-9A-F]+:[^:]*:[^:]*:([^:]*):.*$/s;
+
 /** Several addresses tried in vain are one error with the first one's code. */
 function readError(error: unknown): { readonly code: string; readonly message: string } {
   if (!(error instanceof Error)) return { code: '', message: String(error) };
@@ -85,5 +88,5 @@ function readError(error: unknown): { readonly code: string; readonly message: s
   if (error instanceof AggregateError && error.errors[0] instanceof Error && error.message === '') {
     return { code: typeof code === 'string' ? code : '', message: error.errors[0].message };
   }
-  return { code: typeof code === 'string' ? code : '', message: error.message };
+  return { code: typeof code === 'string' ? code : '', message: error.message.replace(OPENSSL, '$1') };
 }

@@ -158,7 +158,9 @@ describe('a connection', () => {
     const fault: unknown = await transport.send({ url: baseUrl, headers: {} }).catch((e: unknown) => e);
     expect(fault).toMatchObject({ kind: 'no-tls', sent: false });
     const error = buildFaultError({ stream: 'items', url: baseUrl }, fault as TransportFault, 1, []);
-    expect(error.message).toContain(`127.0.0.1:${port} does not speak TLS`);
+    expect(error.message).toMatch(
+      new RegExp(`127.0.0.1:${port} does not speak TLS: ERR_SSL_WRONG_VERSION_NUMBER: wrong version number$`),
+    );
     expect(error.hint).toContain('write http:// for a server on this machine');
     expect(`${error.message}${error.hint}`).not.toMatch(/certificate/i);
   });

@@ -43,10 +43,8 @@ export function describeEvent(
     case 'waiting':
       return info(describeWait(event.reason, event.untilMs, nowMs), event);
     case 'resumed':
-      return info(
-        `resuming after ${formatDuration(nowMs - (before.wait?.sinceMs ?? nowMs))} of waiting`,
-        event,
-      );
+      // A stop ends a wait as well.
+      return info(`waited ${formatDuration(nowMs - (before.wait?.sinceMs ?? nowMs))}`, event);
     case 'quota':
       return {
         level: 'debug',

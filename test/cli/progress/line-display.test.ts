@@ -99,7 +99,7 @@ describe('waits', () => {
     ]);
     expect(messages).toEqual([
       'waiting for the quota until 14:00 UTC (12 min left)',
-      'resuming after 12 min of waiting',
+      'waited 12 min',
     ]);
   });
 
@@ -110,7 +110,7 @@ describe('waits', () => {
     ]);
     expect(messages).toEqual([
       'waiting for an answer to another, perhaps killed, run with this key (at most 39 s left)',
-      'resuming after 1 s of waiting',
+      'waited 1 s',
     ]);
   });
 
