@@ -18,11 +18,19 @@ export function windowFrom(
   from: string,
   load: Pick<PreparedLoad, 'columns' | 'cursorColumn'>,
 ): CursorWindow | undefined {
-  const column = load.columns.find(({ name }) => name === load.cursorColumn);
-  if (column === undefined) return undefined;
+  const column = cursorColumnOf(load);
+  return column && { column: column.name, type: column.type, date: firstWholeDay(from, load) };
+}
+
+/** The first day that a scan from a start date on reads in full. */
+export function firstWholeDay(from: string, load: Pick<PreparedLoad, 'columns' | 'cursorColumn'>): string {
   // A start date may leave its own day out, and the API's days may begin up to a day later than those in UTC.
-  const unsureMs = column.type === 'DATE' ? DAY_MS : 2 * DAY_MS;
-  return { column: column.name, type: column.type, date: subtractDays(from, -unsureMs) };
+  const unsureMs = cursorColumnOf(load)?.type === 'DATE' ? DAY_MS : 2 * DAY_MS;
+  return subtractDays(from, -unsureMs);
+}
+
+function cursorColumnOf({ columns, cursorColumn }: Pick<PreparedLoad, 'columns' | 'cursorColumn'>) {
+  return columns.find(({ name }) => name === cursorColumn);
 }
 
 /** Whether rows from before the start date were returned: the API filters by something other than the cursor's date. */

@@ -27,7 +27,7 @@ export async function isKeyInDoubt(
   // A field that gets a companion with this scan: no row has a value there yet.
   if (before !== undefined && withCompanions(before, load.columns).join() === columns.join())
     return checkpoint?.fingerprint !== stream.fingerprint && !isTyped(load);
-  if (origin === 'learned' && (await isDateShed(context, stream, columns, checkpoint))) return false;
+  if (origin === 'learned' && (await isDateShed(context, stream, load, checkpoint))) return false;
   if (origin === 'learned' && checkpoint !== undefined && scan.rows > 0) return true;
   // Old rows can stay next to new ones if the new key is unique over them as well.
   const known = columns.every((name) =>

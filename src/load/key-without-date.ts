@@ -1,6 +1,7 @@
 import { sliceIdOf, type Checkpoint, type Stream } from '../model/stream.ts';
 import { formatCountOf } from '../text/format-count.ts';
 import type { CandidateColumn } from '../schema/key-candidates.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { proposeSingleKeys } from '../schema/single-keys.ts';
 import type { Database } from '../warehouse/database.ts';
 import { tableExists, tableName } from '../warehouse/evolve-table.ts';
@@ -8,6 +9,7 @@ import { countDuplicates } from '../warehouse/find-key.ts';
 import { doOlderRowsRepeat, findSingleKey } from '../warehouse/find-single-key.ts';
 import { isInWindow, readScope } from '../warehouse/live-rows.ts';
 import { INCOMING } from '../warehouse/incoming.ts';
+import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { matchColumns } from '../warehouse/row-equality.ts';
 import type { Loading } from '../run/run-context.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
@@ -58,17 +60,28 @@ export async function shedDate(
 export async function isDateShed(
   { database }: Loading,
   stream: Stream,
-  key: readonly string[],
+  { columns, ...load }: Pick<PreparedLoad, 'key' | 'columns'>,
   checkpoint: Checkpoint | undefined,
 ): Promise<boolean> {
+  const key = load.key?.columns ?? [];
   const before = checkpoint?.keyFields ?? [];
   const isPart = key.length < before.length && key.every((name) => before.includes(name));
   if (!isPart || checkpoint?.cursorField === undefined || key.includes(checkpoint.cursorField)) return false;
   const { own, live, isSliced } = await readScope(database, stream.table, sliceIdOf(stream));
-  const match = await matchColumns(database, INCOMING, key);
+  const match = await matchColumns(database, INCOMING, key, heldBefore(columns));
   const absent = `(SELECT * FROM ${tableName(stream.table)} t WHERE ${own} AND ${live}
     AND NOT EXISTS (SELECT 1 FROM ${INCOMING} s WHERE ${match}))`;
   return (await countDuplicates(database, absent, isSliced ? [...key, '_slice'] : key)) === 0;
+}
+
+/** A value of the table before the scan's columns are in it, as the type that its column gets with them. */
+function heldBefore(columns: readonly ColumnPlan[]): (name: string) => string {
+  return (name) => {
+    const { type, existingType } = columns.find((column) => column.name === name) ?? {};
+    if (type !== undefined && (existingType === undefined || existingType === 'NULL')) return 'NULL';
+    const held = `t.${quoteIdentifier(name)}`;
+    return type === existingType ? held : `TRY_CAST(${held} AS ${type})`;
+  };
 }
 
 /**
@@ -89,8 +102,9 @@ export async function findMovedRows(
   // Older archived scans were loaded without this check.
   if (scan.counted === undefined || scan.counted.rows !== null) return undefined;
   const { own, live } = await readScope(database, stream.table, sliceIdOf(stream));
+  const match = await matchColumns(database, INCOMING, key.columns, heldBefore(load.columns));
   const moved = await database.count(`SELECT count(*) FROM ${INCOMING} s
-    JOIN ${tableName(stream.table)} t ON ${await matchColumns(database, INCOMING, key.columns)}
+    JOIN ${tableName(stream.table)} t ON ${match}
     WHERE ${own} AND ${live} AND ${isInWindow('s', window)} AND NOT coalesce(${isInWindow('t', window)}, false)`);
   if (moved === 0) return undefined;
   const rows = `${formatCountOf(moved, 'row')} of earlier days returned with a different date`;

@@ -2,7 +2,7 @@ import { subtractDays, toDate } from '../model/dates.ts';
 import type { SyncOptions } from '../model/settings.ts';
 import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
-import { cameEarlier } from './asked-days.ts';
+import { cameEarlier, firstWholeDay } from './asked-days.ts';
 
 export interface CheckpointFacts {
   readonly stream: Stream;
@@ -56,6 +56,7 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
 /** When the table was verified, and from which day on. */
 function nextProof({
   scan,
+  load,
   checkpoint,
   options,
 }: CheckpointFacts): Pick<Checkpoint, 'wholeAt' | 'provedFrom'> {
@@ -63,7 +64,10 @@ function nextProof({
   if (scan.verdict !== 'verified' || options.limit !== undefined) return { wholeAt, provedFrom };
   if (scan.plan.mode === 'full')
     return { wholeAt: new Date(scan.startedAtMs).toISOString(), provedFrom: undefined };
-  return { wholeAt, provedFrom: scan.plan.from ?? provedFrom };
+  const { from } = scan.plan;
+  if (from === undefined) return { wholeAt, provedFrom };
+  // Its first days may be incomplete, and are not loaded where whole days are replaced.
+  return { wholeAt, provedFrom: firstWholeDay(from, load) };
 }
 
 function nextWatermark({ scan, load, checkpoint }: CheckpointFacts): string | undefined {

@@ -157,7 +157,7 @@ function planScan(
     const trial = cursor.kind === 'auto' && checkpoint?.cursorState !== 'proved';
     const warnings = warnOfGap(stream, checkpoint, options.from);
     const from = checkpoint === undefined ? options.from : leaveRoom(options.from, checkpoint);
-    return { mode: 'incremental', from, trial, reason: 'asked for with --from', warnings };
+    return { mode: 'incremental', from, trial, reason: `asked for with --from ${options.from}`, warnings };
   }
   if (checkpoint === undefined) return full('first sync');
   if (checkpoint.fingerprint !== stream.fingerprint) return full('its config changed');

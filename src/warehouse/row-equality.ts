@@ -8,11 +8,14 @@ const MOST_ASKED = 64;
  * Condition for equality of a source row `s` and a row `t` in the columns, with NULLs equal. Uses `=` if the source
  * has no NULL, which lets the engine prune a large table (measured: 2 ms instead of 30 for 1,000 rows against a
  * million).
+ *
+ * @param toHeld the value of the table's row for a column, if it is not the column itself
  */
 export async function matchColumns(
   database: Database,
   source: string,
   columns: readonly string[],
+  toHeld = (name: string) => `t.${quoteIdentifier(name)}`,
 ): Promise<string> {
   if (columns.length === 0) return 'true';
   const asked = columns.slice(0, MOST_ASKED);
@@ -21,7 +24,7 @@ export async function matchColumns(
   return columns
     .map((name, at) => {
       const operator = Number(row[`n${at}`] ?? 1) === 0 ? '=' : 'IS NOT DISTINCT FROM';
-      return `s.${quoteIdentifier(name)} ${operator} t.${quoteIdentifier(name)}`;
+      return `s.${quoteIdentifier(name)} ${operator} ${toHeld(name)}`;
     })
     .join(' AND ');
 }

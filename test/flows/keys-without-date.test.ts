@@ -11,7 +11,7 @@ const dated = { cursor: { field: 'date', param: 'startDate' } } as const;
 function rowsFrom(
   first: number,
   day: number,
-  idOf = (date: number, n: number) => `${date}/${n}`,
+  idOf: (date: number, n: number) => string | number = (date, n) => `${date}/${n}`,
 ): readonly Row[] {
   return Array.from({ length: day - first + 1 }, (_, at) => first + at).flatMap((date) =>
     Array.from({ length: PER_DAY }, (_, n) => ({
@@ -106,6 +106,30 @@ describe('a key of date and id', () => {
       'SELECT count(*) AS n, count(DISTINCT id) AS ids FROM main.items',
     );
     expect(found).toEqual({ n: 7 * PER_DAY, ids: 7 * PER_DAY });
+  });
+
+  it.each([
+    ['and the table has the same rows', 0],
+    ['and a row of the table has left', 1],
+  ])('loses the date in the scan that finds a text among its numbers, %s', async (_, first) => {
+    const numbered = (from: number, day: number) => rowsFrom(from, day, (date, n) => date * PER_DAY + n);
+    const rows = (day: number) =>
+      day < 1
+        ? numbered(0, 0)
+        : [...numbered(0, day).slice(first), { id: 't10', date: dateOf(day), score: 10_000 }];
+    const rowsFlow = createRowsFlow({ rows }, dated);
+    expect(keyOf(await rowsFlow.syncAfter(0))).toEqual(['date', 'id']);
+    const report = await rowsFlow.syncAfter(7, { fullRefresh: true });
+    expect(keyOf(report)).toEqual(['id']);
+    expect(streamOf(report)).toMatchObject({
+      verdict: 'verified',
+      rowsInTable: 8 * PER_DAY + 1,
+      rows: { inserted: 7 * PER_DAY + 1, updated: 0, unchanged: PER_DAY - first },
+    });
+    expect(streamOf(await rowsFlow.syncAfter(0, { fullRefresh: true }))).toMatchObject({
+      verdict: 'verified',
+      rows: { inserted: 0, updated: 0 },
+    });
   });
 
   it('stays where older rows, which the API has removed, had the same ids', async () => {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { streamOf } from '../support/sync-harness.ts';
 import { createRowsFlow, dateOf, type Row, type RowsApi, type RowsFlow } from '../support/rows-api.ts';
 
 // What an API makes of its start date the API text does not say; each way that is thinkable has to end with the rows it has.
@@ -257,6 +258,26 @@ describe('a sync --from', () => {
       );
       expect(found?.['n']).toBe(rowsFlow.held().filter(({ date }) => (date as string) >= from).length);
     }
+  });
+
+  it.each(
+    ways.flatMap(([title, way]) => [
+      [title, 'without a key', growing(), way, {}] as const,
+      [title, 'with a key', keyed, way, { key: ['id'] }] as const,
+    ]),
+  )('%s, %s, after one --limit, has all rows of the days that are said to be verified', async (...given) => {
+    const [, , rows, way, stream] = given;
+    const rowsFlow = createRowsFlow({ rows, ...way }, { cursor: { field: 'date' }, ...stream });
+    await rowsFlow.syncAfter(0, { limit: 10 });
+    const report = streamOf(await rowsFlow.syncAfter(0, { from: dateOf(-3) }));
+    const scope = report.reasons.map((text) => /^only rows from (\S+) on are verified/.exec(text)?.[1]);
+    expect(scope.some((date) => date !== undefined)).toBe(
+      report.mode === 'incremental' && report.verdict === 'verified',
+    );
+    const from = scope.find((date) => date !== undefined) ?? '';
+    const days = (all: readonly Row[]) => all.map(({ date }) => String(date)).filter((date) => date >= from);
+    const held = await rowsFlow.flow.query('SELECT CAST(date AS VARCHAR) AS date FROM main.items ORDER BY 1');
+    expect(days(held)).toEqual(days(rowsFlow.held()).toSorted());
   });
 });
 
