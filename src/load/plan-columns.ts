@@ -30,21 +30,21 @@ export async function planColumns(
   { stream, learned, hashKey }: Pick<ContractQuestion, 'stream' | 'learned' | 'hashKey'>,
   held: Pick<CheckedScan, 'tree' | 'forced'>,
 ): Promise<PlannedColumns> {
-  const { masked, masks, rehashed } = await findNewMasks(database, stream, learned, hashKey);
+  const { masked, masks, rehashed, remasked } = await findNewMasks(database, stream, learned, hashKey);
   const existing = masked?.left ?? learned;
   const forced = await askForced(database, stream, held.forced, existing);
   const columns = await resolveWithTable(database, stream, held.tree, { existing, forced });
   const retyped = columns.flatMap((column) => planRetyping(column, columns));
-  return { columns, changes: { masked, masks, rehashed, retyped } };
+  return { columns, changes: { masked, masks, rehashed, remasked, retyped } };
 }
 
-/** The previously learned columns without newly masked ones. */
-async function findNewMasks(
+/** What changed in the masks since the last commit: the previously learned columns without newly masked ones. */
+export async function findNewMasks(
   database: Database,
   stream: Stream,
   learned: readonly LearnedColumn[],
   hashKey: string | undefined,
-): Promise<Pick<ColumnChanges, 'masked' | 'masks' | 'rehashed'>> {
+): Promise<Omit<ColumnChanges, 'retyped'>> {
   const { name, columns } = stream;
   const remembered = (await readMeta(database)).get(masksOf(name)) ?? '{}';
   const done = JSON.parse(remembered) as MaskedFields;
@@ -55,7 +55,7 @@ async function findNewMasks(
     ),
   );
   const masks = JSON.stringify(wanted);
-  if (masks === remembered) return { masked: undefined, masks: undefined, rehashed: [] };
+  if (masks === remembered) return { masked: undefined, masks: undefined, rehashed: [], remasked: [] };
   const fresh = Object.entries(columns).filter(
     ([field, { kind }]) => kind !== 'type' && kindOf(done[field]) !== kind,
   );
@@ -67,7 +67,10 @@ async function findNewMasks(
       kindOf(wanted[field]) === 'hash' &&
       done[field] !== wanted[field],
   );
-  return { masked, masks, rehashed };
+  const remasked = [...new Set([...Object.keys(done), ...Object.keys(wanted)])].filter(
+    (field) => (kindOf(done[field]) === 'hash') !== (kindOf(wanted[field]) === 'hash'),
+  );
+  return { masked, masks, rehashed, remasked };
 }
 
 function kindOf(how: string | undefined): string | undefined {

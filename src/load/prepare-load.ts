@@ -36,6 +36,7 @@ import { readInFull, type Step } from '../run/step.ts';
 import type { Turn } from '../run/turn.ts';
 import { listSeenElements } from './seen-elements.ts';
 import { listSeenTypes } from './seen-types.ts';
+import { refuseRemaskedLoad } from './rehashed-key.ts';
 import { type KeyFacts, settleKey } from './settle-key.ts';
 
 /** Turns a fetched scan into typed rows and determines their key. */
@@ -88,6 +89,7 @@ export async function prepareLoad(
   const settled = await settleKey(context, { ...turn, checkpoint: known }, scan, facts);
   if ('instead' in settled) return settled;
   const { key, notes } = settled.done;
+  await refuseRemaskedLoad(database, stream, { key, columns, columnChanges: changes });
   if (scan.plan.mode === 'incremental' && tableExisted && isKeyFormatChanged(key?.columns, changes))
     return { instead: readInFull('its key columns have different types now') };
   const load: PreparedLoad = {

@@ -1,17 +1,88 @@
 import { StreamConfigError } from '../model/errors.ts';
-import { nameOf, type Stream } from '../model/stream.ts';
-import { toFieldName } from '../schema/field-paths.ts';
-import { namesField } from '../schema/field-rules.ts';
+import { nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
+import type { RunContext } from '../run/run-context.ts';
 import type { PreparedLoad } from '../run/scan.ts';
+import type { Turn } from '../run/turn.ts';
+import { companionSource, toFieldName } from '../schema/field-paths.ts';
+import { namesField } from '../schema/field-rules.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import { formatCountOf } from '../text/format-count.ts';
+import type { Database } from '../warehouse/database.ts';
+import { tableExists } from '../warehouse/evolve-table.ts';
+import { countLiveRows } from '../warehouse/live-rows.ts';
+import { findNewMasks } from './plan-columns.ts';
 
 /** Key columns hashed with a different key since the last sync: they match no existing row. */
 function findRehashed({ key, columns, columnChanges }: PreparedLoad): readonly string[] {
-  const { rehashed } = columnChanges;
-  if (rehashed.length === 0 || key === undefined) return [];
+  return listKeyed(columns, key?.columns, columnChanges.rehashed);
+}
+
+/** The columns of a key that these fields fill. */
+function listKeyed(
+  columns: readonly Pick<ColumnPlan, 'name' | 'path'>[],
+  key: readonly string[] = [],
+  fields: readonly string[],
+): readonly string[] {
   return columns
-    .filter(({ name, companion }) => key.columns.includes(name) && !companion)
-    .filter(({ path }) => rehashed.some((field) => namesField(field, path.map(toFieldName))))
+    .filter(({ name, path }) => key.includes(name) && companionSource(path) === undefined)
+    .filter(({ path }) => fields.some((field) => namesField(field, path.map(toFieldName))))
     .map(({ name }) => name);
+}
+
+/**
+ * Throws before the first request if the key is hashed from now on, or no longer: the scan would match no row of the
+ * table, so that each would be there twice, or look deleted.
+ */
+export async function refuseRemaskedKey(
+  { database, settings }: Pick<RunContext, 'database' | 'settings'>,
+  { stream, checkpoint, learned }: Pick<Turn, 'stream' | 'checkpoint' | 'learned'>,
+): Promise<void> {
+  const key = checkpoint?.keyFields;
+  if (key === undefined) return;
+  const { remasked } = await findNewMasks(database, stream, learned, settings.hashKey);
+  // Another key that the config has now may have none of these fields.
+  const asked = stream.key.kind === 'fields' ? stream.key.fields : undefined;
+  const columns = learned.filter(
+    ({ path }) => asked?.some((field) => namesField(field, path.map(toFieldName))) !== false,
+  );
+  await refuseRemasked(database, stream, listKeyed(columns, key, remasked));
+}
+
+/** The same once the scan's key is known. */
+export async function refuseRemaskedLoad(
+  database: Database,
+  stream: Stream,
+  { key, columns, columnChanges }: Pick<PreparedLoad, 'key' | 'columns' | 'columnChanges'>,
+): Promise<void> {
+  await refuseRemasked(database, stream, listKeyed(columns, key?.columns, columnChanges.remasked));
+}
+
+async function refuseRemasked(database: Database, stream: Stream, key: readonly string[]): Promise<void> {
+  if (key.length === 0 || !(await tableExists(database, stream.table))) return;
+  const held = await countLiveRows(database, stream.table, sliceIdOf(stream));
+  if (held === 0) return;
+  // A rule that was removed is not in the config, and nothing in the archive has the values from before it.
+  const isNew = Object.values(stream.columns).some(({ kind }) => kind === 'hash');
+  const [change, way] = isNew
+    ? [
+        'is hashed from now on',
+        `\`sluice rebuild ${stream.name}\` hashes it in the table as well, from archived pages and with no request`,
+      ]
+    : ['is no longer hashed', 'Restore the rule'];
+  const rows = formatCountOf(held, 'existing row');
+  throw new StreamConfigError(
+    `${nameOf(stream)}: its key (${key.join(', ')}) ${change}, so that none of the ${rows} can be matched`,
+    {
+      code: 'config_invalid',
+      hint: `The table is unchanged. ${way}; or start over: ${startOver(stream)}.`,
+      context: { stream: stream.name },
+    },
+  );
+}
+
+/** Commands that read a stream into a new table. */
+function startOver({ name }: Stream): string {
+  return `\`sluice state reset ${name} --drop-tables\`, then \`sluice sync --streams ${name}\``;
 }
 
 /** Throws if all rows seem to be gone but only their hashed key changed. */
@@ -22,7 +93,7 @@ export function refuseRehashed(stream: Stream, load: PreparedLoad, held: number)
     `${nameOf(stream)}: defaults.hashKey changed since its last sync, and its key (${columns.join(', ')}) is hashed: none of the ${held} existing rows can be matched`,
     {
       code: 'config_invalid',
-      hint: `The table is unchanged. Restore the old hashKey; or start over with this one: \`sluice state reset ${stream.name} --drop-tables\`, then \`sluice sync --streams ${stream.name}\`.`,
+      hint: `The table is unchanged. Restore the old hashKey; or start over with this one: ${startOver(stream)}.`,
       context: { stream: stream.name },
     },
   );
@@ -33,6 +104,6 @@ export function describeRehashed(stream: Stream, load: PreparedLoad, inserted: n
   const columns = findRehashed(load);
   if (columns.length === 0 || inserted === 0) return [];
   return [
-    `${nameOf(stream)}: defaults.hashKey changed since its last sync, and its key (${columns.join(', ')}) is hashed: ${inserted} rows are new, and those with the old hashes stay next to them. To start over: \`sluice state reset ${stream.name} --drop-tables\`, then \`sluice sync --streams ${stream.name}\``,
+    `${nameOf(stream)}: defaults.hashKey changed since its last sync, and its key (${columns.join(', ')}) is hashed: ${inserted} rows are new, and those with the old hashes stay next to them. To start over: ${startOver(stream)}`,
   ];
 }

@@ -70,6 +70,8 @@ export interface ColumnChanges {
   readonly masks: string | undefined;
   /** Fields that are now hashed with a different key. */
   readonly rehashed: readonly string[];
+  /** Fields that are hashed and were not, or the reverse. */
+  readonly remasked: readonly string[];
   readonly retyped: readonly Retyping[];
 }
 

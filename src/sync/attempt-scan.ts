@@ -14,6 +14,7 @@ import { type EarlyWork, withEarlyWork } from '../load/early-work.ts';
 import { countCarried } from '../load/own-values.ts';
 import { prepareLoad } from '../load/prepare-load.ts';
 import { proveSlice } from '../load/prove-slice.ts';
+import { refuseRemaskedKey } from '../load/rehashed-key.ts';
 import { refuteByCounts, refuteByError, refuteByPage, refuteByRows } from '../load/read-in-full.ts';
 import { describeDrift, refusePartOfKeyless, refuseUnfinished } from '../load/refuse-scan.ts';
 import { describeStaleness } from '../read/describe-staleness.ts';
@@ -35,6 +36,7 @@ export async function attemptScan(
   saveRun: SaveRun,
 ): Promise<Step<StreamReport>> {
   const turn = await beginTurn(context, attempt);
+  await refuseRemaskedKey(context, turn);
   const { stream, checkpoint, learned } = turn;
   const question = { stream, hashKey: context.settings.hashKey, checkpoint, learned };
   try {

@@ -159,6 +159,60 @@ describe('excluded and hashed fields', () => {
   });
 });
 
+describe('a key that is hashed from now on', () => {
+  const rows = makeItems(60);
+  const hashed = { key: ['id'], columns: { id: { hash: true } } } as const;
+  const configOf = (items: object) => ({
+    config: {
+      defaults: { hashKey: HASH_KEY },
+      streams: { ...noBuiltIns, items: { path: 'items', paginated: true, ...items } },
+    },
+  });
+
+  async function expectRefused(flow: Flow, parts: object, message: RegExp): Promise<void> {
+    const report = await flow.sync({ force: true, ...configOf(parts) });
+    expect(flow.arrivals).toEqual([]);
+    expect(streamOf(report).error).toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(message) as string,
+      hint: expect.stringContaining('state reset items --drop-tables') as string,
+    });
+  }
+
+  it.each(['keep', 'soft', 'hard'] as const)(
+    'is refused before a request, and rebuilt from the archive, with deletes: %s',
+    async (deletes) => {
+      const flow = createItemsFlow(rows, { stream: { key: ['id'], deletes } });
+      await flow.sync();
+      const hash = { ...hashed, deletes };
+      await expectRefused(flow, hash, /its key \(id\) is hashed from now on, .* 60 existing rows/);
+      expect(await flow.rebuild(configOf(hash))).toMatchObject({ exitCode: 0 });
+      const report = await flow.sync({ force: true, fullRefresh: true, ...configOf(hash) });
+      expect(streamOf(report)).toMatchObject({
+        verdict: 'verified',
+        rowsInTable: 60,
+        rows: { inserted: 0, updated: 0, unchanged: 60, deleted: 0 },
+      });
+      await expectRefused(flow, { key: ['id'], deletes }, /its key \(id\) is no longer hashed/);
+    },
+  );
+
+  it('is no reason where the config names another key as well, or the table has no rows', async () => {
+    const flow = createItemsFlow(rows, { stream: { key: ['id'] } });
+    await flow.sync();
+    const other = configOf({ ...hashed, key: ['name'] });
+    expect(streamOf(await flow.sync({ force: true, ...other }))).toMatchObject({
+      verdict: 'verified',
+      rowsInTable: 60,
+    });
+    const empty = createItemsFlow([], { stream: { key: ['id'] } });
+    await empty.sync();
+    empty.simulator.editRecords('items', () => rows);
+    const report = await empty.sync({ force: true, ...configOf(hashed) });
+    expect(streamOf(report)).toMatchObject({ verdict: 'verified', rowsInTable: 60 });
+  });
+});
+
 describe('another hash key', () => {
   const other = { defaults: { hashKey: 'another key of the tests' } };
   const byEmail = makeItems(60).map((item) => ({ ...item, email: `${EMAIL}${item.id}@example.com` }));

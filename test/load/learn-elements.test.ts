@@ -133,7 +133,13 @@ describe('a new mask', () => {
       // The rows were cleared by then, and this sync brings them without the member.
       await database.run(`UPDATE items SET votes = '[{"n":1}]', _run_id = 's'`);
       const masked = { dropped: [], cleared: [], left: [] };
-      await rememberMasks(database, stream, { masked, masks: 'votes.by', rehashed: [], retyped: [] });
+      await rememberMasks(database, stream, {
+        masked,
+        masks: 'votes.by',
+        rehashed: [],
+        remasked: [],
+        retyped: [],
+      });
       await learnElements({ database, runId: 's' }, stream);
       expect((await readElements(database, 'items')).get('votes')).not.toContain('ann');
     } finally {

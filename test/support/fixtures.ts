@@ -94,7 +94,7 @@ export function makeLoad(parts: Partial<PreparedLoad> = {}): PreparedLoad {
   return {
     columns: [],
     tableExisted: true,
-    columnChanges: { masked: undefined, masks: undefined, rehashed: [], retyped: [] },
+    columnChanges: { masked: undefined, masks: undefined, rehashed: [], remasked: [], retyped: [] },
     rejected: { count: 0, first: undefined, lines: { file: '', count: 0, lineLimit: 0 } },
     releases: false,
     absentSince: new Map(),
