@@ -1,9 +1,7 @@
-import { writeWholeSync } from '../files/write-whole.ts';
+import { writeNamed } from '../files/write-named.ts';
 
 /** Writes metrics where a textfile collector finds them, whole or not at all; throws what the system refuses. */
-export function writeMetricsFile(file: string, text: string): void {
-  // Collectors read every `*.prom`: one that is half written must not be called so.
-  const temporary = `${file}.${process.pid}.tmp`;
+export async function writeMetricsFile(file: string, text: string): Promise<void> {
   // The collector is another user, whatever the umask.
-  writeWholeSync(file, text, { temporary, mode: 0o644, ignoresUmask: true });
+  await writeNamed(file, Buffer.from(text), { mark: String(process.pid), mode: 0o644, ignoresUmask: true });
 }

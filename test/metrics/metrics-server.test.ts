@@ -78,16 +78,16 @@ describe('the metrics file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-metrics-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('is replaced whole, for other users to read, and leaves nothing next to it', () => {
+  it('is replaced whole, for other users to read, and leaves nothing next to it', async () => {
     const file = join(folder, 'sluice.prom');
-    writeMetricsFile(file, 'a 1\n');
-    writeMetricsFile(file, 'b 2\n');
+    await writeMetricsFile(file, 'a 1\n');
+    await writeMetricsFile(file, 'b 2\n');
     expect(readFileSync(file, 'utf8')).toBe('b 2\n');
     expect(statSync(file).mode & 0o777).toBe(0o644);
     expect(readdirSync(folder)).toEqual(['sluice.prom']);
   });
 
-  it('throws where there is no folder', () => {
-    expect(() => writeMetricsFile(join(folder, 'none', 'sluice.prom'), 'a 1\n')).toThrow(/ENOENT/);
+  it('throws where there is no folder', async () => {
+    await expect(writeMetricsFile(join(folder, 'none', 'sluice.prom'), 'a 1\n')).rejects.toThrow(/ENOENT/);
   });
 });

@@ -36,7 +36,8 @@ export const docsCommand = defineCommand({
     const { output = DEFAULT_OUTPUT } = values;
     context.chooseStop('quit');
     const chosen = await chooseAccounts(context, globals, values.accounts);
-    const { findTarget, writeReportFile } = await import('../steps/report-file.ts');
+    const { findTarget } = await import('../steps/report-file.ts');
+    const { writeOutput } = await import('../steps/output-file.ts');
     const target = await findTarget(context.cwd, output, {
       start: DICTIONARY_START,
       command: 'sluice docs',
@@ -51,7 +52,7 @@ export const docsCommand = defineCommand({
       made = await engine.makeAccountsDictionary(accounts, { signal });
     }
     const { html, summary, data } = made;
-    const bytes = await writeReportFile(target, html, context.randomHex(8));
+    const bytes = await writeOutput(target, html, context.randomHex(8));
     const failed = data.accounts.flatMap(({ account, error }) =>
       error === undefined ? [] : { account, error },
     );

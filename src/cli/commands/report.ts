@@ -99,11 +99,12 @@ export const reportCommand = defineCommand({
       return reportAccounts(context, globals, { chosen: chosen.chosen, output, request });
     }
     const settings = await loadOfflineSettings(context, globals);
-    const { findTarget, writeReportFile } = await import('../steps/report-file.ts');
+    const { findTarget } = await import('../steps/report-file.ts');
+    const { writeOutput } = await import('../steps/output-file.ts');
     // Checked before anything is read, so that a bad path fails at once and not after half a minute.
     const target = await findTarget(context.cwd, output);
     const report = await context.engine.makeReport(settings, request);
-    const bytes = await writeReportFile(target, report.html, context.randomHex(8));
+    const bytes = await writeOutput(target, report.html, context.randomHex(8));
     const text = wrapText(describeReport(output, bytes, report), context.output.stdout.columns());
     const { headline } = report.summary;
     return {

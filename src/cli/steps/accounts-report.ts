@@ -14,7 +14,8 @@ import { toSafeLine } from '../../render/safe-text.ts';
 import { wrapText } from '../../render/wrap-text.ts';
 import type { ChosenAccounts } from './choose-accounts.ts';
 import { loadOfflineSettings } from './load-settings.ts';
-import { findTarget, writeReportFile } from './report-file.ts';
+import { writeOutput } from './output-file.ts';
+import { findTarget } from './report-file.ts';
 
 /** A report of several accounts as it was asked for. */
 export interface AccountsReportRequest extends Pick<ChosenAccounts, 'chosen'> {
@@ -34,7 +35,7 @@ export async function reportAccounts(
   const accounts = await listAccountsToReport(context, globals, chosen);
   const report = await engine.makeAccountsReport(accounts, { ...request, signal });
   const { summary } = report;
-  const bytes = await writeReportFile(target, report.html, context.randomHex(8));
+  const bytes = await writeOutput(target, report.html, context.randomHex(8));
   const failed = summary.accounts.flatMap(({ account, error }) => (error === null ? [] : { account, error }));
   const [first] = failed;
   const isLost = failed.length === summary.accounts.length;

@@ -5,7 +5,8 @@ import { formatCount } from '../../text/format-count.ts';
 import type { CommandOutcome } from '../frame/command.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import { loadFleet } from './load-fleet.ts';
-import { findTarget, writeReportFile } from './report-file.ts';
+import { writeOutput } from './output-file.ts';
+import { findTarget } from './report-file.ts';
 
 const MOST_FAILURES = 10;
 
@@ -18,7 +19,7 @@ export async function reportFleet(
   const target = await findTarget(context.cwd, output);
   const { settings, names } = await loadFleet(context, globals);
   const { html, summary } = await context.engine.fleet.makeReport(settings, names);
-  const bytes = await writeReportFile(target, html, context.randomHex(8));
+  const bytes = await writeOutput(target, html, context.randomHex(8));
   const { failed, headline } = summary;
   const more = failed.length - MOST_FAILURES;
   const text = [

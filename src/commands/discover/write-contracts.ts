@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { makeFolders } from '../../files/make-folders.ts';
-import { writeWhole } from '../../files/write-whole.ts';
+import { writeNamed } from '../../files/write-named.ts';
 import { contractPath } from '../../config/read-contract-schema.ts';
 import { type ContractField, toJsonSchema } from '../../contract/to-json-schema.ts';
 import { compareSchemas } from '../../discover/compare-schemas.ts';
@@ -79,7 +79,7 @@ function parseJson(text: string): unknown {
 async function replaceFile(file: string, text: string): Promise<void> {
   try {
     makeFolders(path.dirname(file));
-    await writeWhole(file, text, { mode: 0o666 });
+    await writeNamed(file, Buffer.from(text), { mark: String(process.pid), mode: 0o666 });
   } catch (error) {
     throw wrap(file, error);
   }

@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  fstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -89,6 +99,38 @@ describe('report', () => {
     expect(stderr).toContain(message);
     expect(existsSync(join(cwd, 'none'))).toBe(false);
   });
+
+  it('refuses a folder that is a file', async () => {
+    writeFileSync(join(cwd, 'file'), '');
+    const { exitCode, stderr } = await run(['report', '--output', 'file/x.html'], { engine, cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('the folder of file/x.html is a file');
+  });
+
+  it.skipIf(process.platform === 'win32')(
+    'leaves a pipe a pipe, and ends where nobody reads it',
+    async () => {
+      execFileSync('mkfifo', [join(cwd, 'pipe')]);
+      const { exitCode, stderr } = await run(['report', '--output', 'pipe'], { engine, cwd });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain('no program reads from pipe; nothing was written');
+      expect(statSync(join(cwd, 'pipe')).isFIFO()).toBe(true);
+    },
+  );
+
+  it.skipIf(process.platform === 'win32')(
+    'refuses the file or pipe that its own messages go to',
+    async () => {
+      for (const descriptor of [1, 2].filter((one) => !fstatSync(one).isCharacterDevice())) {
+        const { exitCode, stderr } = await run(['report', '--output', `/dev/fd/${descriptor}`], {
+          engine,
+          cwd,
+        });
+        expect(exitCode).toBe(2);
+        expect(stderr).toContain('is where this command prints what it did');
+      }
+    },
+  );
 });
 
 describe('report --serve', () => {
