@@ -1,13 +1,18 @@
-import { writeFile } from 'node:fs/promises';
 import { capitalize } from '../../render/format-values.ts';
-import { resolve } from 'node:path';
-import { ConfigError, LockedError, StorageError } from '../../model/errors.ts';
+import { ConfigError, LockedError } from '../../model/errors.ts';
 import type { StateReport } from '../../model/state-report.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import { textOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { toSafeLine } from '../../render/safe-text.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
+import type { OutputKind } from '../steps/output-file.ts';
+
+const exports: OutputKind = {
+  replaces: 'what `sluice state export` wrote',
+  isReplaced: (start) => /^\s*\{\s*"format"\s*:\s*"sluice-state"/.test(start),
+  hint: 'Name a file, e.g. --output state.json, or leave out --output to print it.',
+};
 
 /** Checkpoints as JSON. */
 export const stateExportCommand = defineAccountCommand({
@@ -19,7 +24,7 @@ export const stateExportCommand = defineAccountCommand({
     output: textOption({
       flag: 'output',
       valueName: 'file',
-      summary: 'Write this file instead of stdout; an existing file is replaced',
+      summary: 'Write this file instead of stdout; an earlier export is replaced',
       group: 'Export:',
       example: 'state.json',
     }),
@@ -31,15 +36,22 @@ export const stateExportCommand = defineAccountCommand({
   async run(context, { values, globals, argument }) {
     context.chooseStop('quit');
     const streams = readStreamNames(argument);
+    const { output } = values;
+    const { findOutput, writeOutput } = await import('../steps/output-file.ts');
+    const target = output === undefined ? undefined : await findOutput(context.cwd, output, exports);
     const settings = await loadOfflineSettings(context, globals);
+    if (target !== undefined) {
+      const { refuseOwnPlace } = await import('../steps/own-output.ts');
+      refuseOwnPlace(context, settings, target);
+    }
     const report = await context.engine.readState(settings, { ...(streams !== undefined && { streams }) });
     if (report.source === 'nothing') throw refuseNothing(report);
     const json = `${JSON.stringify(report.state, undefined, 2)}\n`;
     const { summarizeState } = await import('../../render/render-state.ts');
     const summary = summarizeState(report);
-    if (values.output === undefined) return { exitCode: 0, summary, result: report.state, text: json };
-    const path = resolve(context.cwd, values.output);
-    await write(path, json);
+    if (target === undefined) return { exitCode: 0, summary, result: report.state, text: json };
+    await writeOutput(target, json, context.randomHex(8));
+    const { absolute: path } = target;
     const text = `${capitalize(summary)}.\nWritten: ${toSafeLine(path)}`;
     return { exitCode: 0, summary, result: { path, ...report.state }, text };
   },
@@ -59,18 +71,4 @@ function refuseNothing({ isInUse, path }: StateReport): ConfigError | LockedErro
         hint: 'Nothing was written. Check stateDir and destination in the config; if nothing was synced with it, run `sluice sync` first.',
         context,
       });
-}
-
-async function write(path: string, text: string): Promise<void> {
-  try {
-    await writeFile(path, text);
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown cause';
-    throw new StorageError(`${path} could not be written (${code})`, {
-      code: 'storage_failed',
-      hint: 'Check the permissions and free space of its folder, or name another file.',
-      context: { path },
-      cause,
-    });
-  }
 }

@@ -40,14 +40,20 @@ export const stateImportCommand = defineAccountCommand({
 const MOST_BYTES = 256 * 2 ** 20;
 
 function read(path: string, given: string): string {
-  const refuse = (why: string) =>
-    usageError(`${given} cannot be read (${why})`, '`sluice state export --output FILE` writes one.');
+  const refuse = (what: string) =>
+    usageError(`${given} ${what}`, 'Nothing was imported. `sluice state export --output FILE` writes one.');
   let bytes;
   try {
     bytes = readAtMost(path, MOST_BYTES);
   } catch (error) {
-    throw refuse(error instanceof Error && 'code' in error ? String(error.code) : 'unknown cause');
+    throw refuse(describeFault(error));
   }
-  if (bytes === undefined) throw refuse('it is larger than 256 MB');
+  if (bytes === undefined) throw refuse('has more than 256 MB, which no exported state has');
   return bytes.toString();
+}
+
+function describeFault(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown cause';
+  if (code === 'EISDIR') return 'is a folder';
+  return code === 'ENOENT' || code === 'ENOTDIR' ? 'does not exist' : `cannot be read (${code})`;
 }

@@ -21,6 +21,7 @@ export interface OutputKind {
   readonly hint: string;
 }
 
+const MAKE_FOLDER = 'Create the folder first, or name another place with --output.';
 /** As much of a file as shows what it is. */
 const START_BYTES = 4096;
 
@@ -42,8 +43,8 @@ export async function findOutput(cwd: string, path: string, kind: OutputKind): P
 async function assertFolder(path: string, absolute: string): Promise<void> {
   const folder = await stat(dirname(absolute)).catch(() => undefined);
   if (folder?.isDirectory() === true) return;
-  const hint = 'Create the folder first, or name another place with --output.';
-  throw refuse(path, `the folder of ${path} ${folder === undefined ? 'does not exist' : 'is a file'}`, hint);
+  const what = folder === undefined ? 'does not exist' : 'is a file';
+  throw refuse(path, `the folder of ${path} ${what}`, MAKE_FOLDER);
 }
 
 async function assertReplaced(path: string, absolute: string, kind: OutputKind): Promise<void> {
@@ -101,15 +102,15 @@ export async function writeOutput(
   }
 }
 
-function toOutputError(path: string, cause: unknown): ConfigError | StorageError {
+/** What a user is told of the system's refusal to write there. */
+export function toOutputError(path: string, cause: unknown): ConfigError | StorageError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown cause';
-  if (code === 'ENXIO')
-    return new ConfigError(`no program reads from ${path}; nothing was written`, {
-      code: 'usage_invalid',
-      hint: 'Start the program that reads from it first, or name a file with --output.',
-      context: { path },
-      cause,
-    });
+  if (code === 'ENXIO') {
+    const hint = 'Start the program that reads from it first, or name a file with --output.';
+    return refuse(path, `no program reads from ${path}; nothing was written`, hint);
+  }
+  if (code === 'ENOENT' || code === 'ENOTDIR')
+    return refuse(path, `the folder of ${path} does not exist, or is not a folder`, MAKE_FOLDER);
   return new StorageError(`${path} could not be written (${code})`, {
     code: 'storage_failed',
     hint:

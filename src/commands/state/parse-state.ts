@@ -38,8 +38,9 @@ export function parseState(settings: OfflineSettings, text: string): Pick<Export
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw toRefusal(`it is not JSON: ${(error as Error).message}`);
+  } catch {
+    // The parser's message quotes the text, which may be any bytes.
+    throw toRefusal('it is not JSON, so it is not what `sluice state export` wrote, or a part of that');
   }
 }
 

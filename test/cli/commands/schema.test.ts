@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -191,5 +192,34 @@ describe('schema export', () => {
     await expect(write(['--format', 'sql', '--output', './'], sql)).resolves.toMatchObject({ exitCode: 2 });
     expect((await write(['--format', 'sql', '--output', 'new/schema.sql'], sql)).exitCode).toBe(0);
     expect(readFileSync(join(folder, 'new', 'schema.sql'), 'utf8')).toBe('CREATE');
+    await expect(write(['--format', 'sql', '--output', 'no/new/schema.sql'], sql)).resolves.toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('the folder of no/new/schema.sql does not exist') as string,
+    });
+  });
+
+  it('replaces no database and nothing of the state, also with --force', async () => {
+    const sql = { format: 'sql' as const, streams: ['a'], files: [{ stream: undefined, text: 'CREATE' }] };
+    writeFileSync(join(folder, 'other.duckdb'), 'DUCK\0');
+    const over = await write(['--format', 'sql', '--output', 'other.duckdb', '--force'], sql);
+    expect(over).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('other.duckdb exists and is not a text file') as string,
+    });
+    expect(readFileSync(join(folder, 'other.duckdb'), 'utf8')).toBe('DUCK\0');
+    const state = await write(['--format', 'sql', '--output', '/data/.sluice/x.sql', '--force'], sql);
+    expect(state).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('is inside the state folder') as string,
+    });
+  });
+
+  it.skipIf(process.platform === 'win32')('does not ask for --force to write to a pipe', async () => {
+    const sql = { format: 'sql' as const, streams: ['a'], files: [{ stream: undefined, text: 'CREATE' }] };
+    execFileSync('mkfifo', [join(folder, 'pipe')]);
+    await expect(write(['--format', 'sql', '--output', 'pipe'], sql)).resolves.toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('no program reads from pipe') as string,
+    });
   });
 });

@@ -1,7 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { OfflineSettings } from '../../../src/model/settings.ts';
 import type { StateChange, StateChangeReport, StateReport } from '../../../src/model/state-report.ts';
 import type { ChangeRequest } from '../../../src/cli/frame/engine.ts';
 import { run } from '../support/capture.ts';
@@ -111,11 +120,67 @@ describe('state export', () => {
     const named = await run(['state', 'export', '--output', path], { engine: asking() });
     expect(named.stdout).toContain(`Written: ${path}`);
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(JSON.parse(stdout));
-    const { exitCode, stderr } = await run(['state', 'export', '--output', join(folder, 'no', 'x')], {
+  });
+
+  it('replaces an earlier export, and no other file', async () => {
+    const path = join(folder, 'again.json');
+    for (const [before, isReplaced] of [
+      [`${JSON.stringify(report.state)}\n`, true],
+      ['', true],
+      ['{ "name": "package" }', false],
+      ['source: {}\n', false],
+    ] as const) {
+      writeFileSync(path, before);
+      const { exitCode, stderr } = await run(['state', 'export', '--output', path], { engine: asking() });
+      expect([before, exitCode]).toEqual([before, isReplaced ? 0 : 2]);
+      if (isReplaced) continue;
+      expect(stderr).toContain('is not what `sluice state export` wrote; it was not touched');
+      expect(readFileSync(path, 'utf8')).toBe(before);
+    }
+  });
+
+  it.each([
+    ['.', '. is a folder'],
+    ['no/x', 'the folder of no/x does not exist'],
+  ])('refuses --output %s', async (output, message) => {
+    const { exitCode, stderr } = await run(['state', 'export', '--output', output], {
       engine: asking(),
+      cwd: folder,
     });
-    expect(exitCode).toBe(6);
-    expect(stderr).toContain('could not be written (ENOENT)');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  it('writes nothing where the state or published data are', async () => {
+    const root = mkdtempSync(join(folder, 'own-'));
+    for (const name of ['.sluice', 'lake', 'quota']) mkdirSync(join(root, name));
+    writeFileSync(join(root, 'sluice.yaml'), '');
+    symlinkSync('.sluice', join(root, 'link'));
+    const settings = {
+      configPath: join(root, 'sluice.yaml'),
+      stateDir: join(root, '.sluice'),
+      ledgerDir: join(root, 'quota'),
+      destinations: [
+        { kind: 'duckdb', path: join(root, 'w.duckdb') },
+        { kind: 'parquet', path: join(root, 'lake') },
+      ],
+      notify: {},
+    } as unknown as OfflineSettings;
+    const engine = { ...asking(), loadOfflineSettings: () => Promise.resolve(settings) };
+    for (const [output, message] of [
+      ['sluice.yaml', 'sluice.yaml is the config itself'],
+      ['w.duckdb', 'w.duckdb is the published file itself'],
+      ['lake/x.json', 'lake/x.json is inside the lake'],
+      ['.sluice/x.json', '.sluice/x.json is inside the state folder'],
+      ['link/x.json', 'link/x.json is inside the state folder'],
+      ['quota/x.json', 'quota/x.json is inside the folder of the quota ledger'],
+    ] as const) {
+      const { exitCode, stderr } = await run(['state', 'export', '--output', output], { engine, cwd: root });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(message);
+      if (output !== 'sluice.yaml') expect(existsSync(join(root, output))).toBe(false);
+    }
+    expect((await run(['state', 'export', '--output', 'x.json'], { engine, cwd: root })).exitCode).toBe(0);
   });
 });
 
@@ -130,14 +195,15 @@ it.each([
     state: { ...report.state, checkpoints: [] },
   } as const;
   const path = join(folder, 'good.json');
-  writeFileSync(path, 'good');
+  const good = JSON.stringify(report.state);
+  writeFileSync(path, good);
   for (const output of [['--output', path], []]) {
     const engine = { readState: () => Promise.resolve(none) };
     const ended = await run(['state', 'export', ...output], { engine });
     expect([ended.exitCode, ended.stdout]).toEqual([exitCode, '']);
     expect(ended.stderr).toContain(message);
   }
-  expect(readFileSync(path, 'utf8')).toBe('good');
+  expect(readFileSync(path, 'utf8')).toBe(good);
 });
 
 describe.each([
@@ -173,9 +239,14 @@ describe.each([
 });
 
 describe('state import', () => {
-  it('names a file that cannot be read', async () => {
-    const { exitCode, stderr } = await run(['state', 'import', 'no-such-file'], { engine: asking() });
+  it.each([
+    ['no-such-file', 'no-such-file does not exist'],
+    ['.', '. is a folder'],
+    ['/dev/zero', '/dev/zero has more than 256 MB'],
+  ])('says what is wrong with %s', async (file, message) => {
+    const { exitCode, stderr } = await run(['state', 'import', file], { engine: asking(), cwd: folder });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('no-such-file cannot be read (ENOENT)');
+    expect(stderr).toContain(message);
+    expect(stderr).toContain('Nothing was imported.');
   });
 });

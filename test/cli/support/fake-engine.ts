@@ -11,6 +11,7 @@ export const SECRET = 'sk-test-4711-secret';
 const settings = {
   readersFile: '/data/warehouse.duckdb',
   stateDir: '/data/.sluice',
+  ledgerDir: '/data/quota',
   destinations: [],
   credentials: { kind: 'api-key', secret: SECRET },
   notify: {},
