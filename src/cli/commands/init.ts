@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Connector } from '../../model/connector.ts';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 import { listNames } from '../../text/list-names.ts';
@@ -10,6 +10,7 @@ import type { Output } from '../terminal/output.ts';
 import { readAccountNames } from '../options/account-names.ts';
 import { flagOption, textOption } from '../options/option-kinds.ts';
 import { toSafeLine } from '../../render/safe-text.ts';
+import { quoteForShell } from '../options/quote-for-shell.ts';
 import { suggestName } from '../options/suggest-name.ts';
 import { usageError } from '../options/usage-error.ts';
 import { placeAccounts } from '../../config/config-template.ts';
@@ -172,6 +173,10 @@ async function writeNewFile(absolutePath: string, path: string, text: string): P
     await writeFile(absolutePath, text, { flag: 'wx' });
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    if (code === 'EEXIST' && (await stat(absolutePath).catch(() => undefined))?.isDirectory() === true) {
+      const hint = `Name a file in it: sluice init -c ${quoteForShell(join(path, basename(DEFAULT_CONFIG)))}`;
+      throw usageError(`${path} is a folder; nothing was written`, hint);
+    }
     if (code === 'EEXIST') {
       throw new ConfigError(`${path} already exists and was left unchanged`, {
         code: 'usage_invalid',

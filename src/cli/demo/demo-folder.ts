@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolders } from '../../files/make-folders.ts';
@@ -75,8 +76,18 @@ async function listEntries(dir: string, shownAs: string): Promise<readonly strin
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     if (code === 'ENOENT') return [];
+    if (code === 'ENOTDIR') throw toFileError(dir, shownAs);
     throw toFolderError(shownAs, cause);
   }
+}
+
+function toFileError(dir: string, shownAs: string): ConfigError {
+  const what = existsSync(dir) ? `${shownAs} is a file` : `a part of the path ${shownAs} is a file`;
+  return new ConfigError(`${what}, and the demo needs a folder; nothing was touched`, {
+    code: 'usage_invalid',
+    hint: 'Choose a folder: sluice demo --dir ./sluice-demo',
+    context: { path: shownAs },
+  });
 }
 
 function toFolderError(shownAs: string, cause: unknown): StorageError {

@@ -102,6 +102,20 @@ describe('demo', () => {
     await expect(run(['demo'], { cwd, engine: createEngine([]) })).resolves.toMatchObject({ exitCode: 0 });
   });
 
+  it('refuses a file in place of a folder', async () => {
+    const file = join(cwd, 'file');
+    await writeFile(file, 'mine');
+    for (const [dir, what] of [
+      ['file', 'file is a file'],
+      ['file/in', 'a part of the path file/in is a file'],
+    ] as const) {
+      const { exitCode, stderr } = await run(['demo', '--dir', dir], { cwd });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`${what}, and the demo needs a folder; nothing was touched`);
+    }
+    expect(await readFile(file, 'utf8')).toBe('mine');
+  });
+
   it('refuses a folder it did not make', async () => {
     const dir = join(cwd, 'mine');
     await mkdir(dir);

@@ -142,6 +142,13 @@ describe('init', () => {
     await expect(readFile(join(cwd, 'sluice.yaml'))).rejects.toThrow();
   });
 
+  it('names a folder in place of a file', async () => {
+    const { exitCode, stderr } = await run(['init', '--yes', '-c', '.'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('. is a folder; nothing was written');
+    expect(stderr).toContain('sluice init -c sluice.yaml');
+  });
+
   it('names a folder that is not there', async () => {
     const { exitCode, stderr } = await run(['init', '--yes', '-c', 'nowhere/sluice.yaml'], { cwd });
     expect(exitCode).toBe(2);
