@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { SchemaProblem } from '../contract/find-schema-problems.ts';
 import { parseContract } from '../contract/parse-contract.ts';
-import { readAtMost } from '../files/read-at-most.ts';
+import { readFileAtMost } from '../files/read-at-most.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { ContractSchema } from '../model/schema.ts';
 import { escapeText } from './config-path.ts';
@@ -33,7 +33,7 @@ export function readContractSchema(
 function readContractText(file: string): string {
   let bytes;
   try {
-    bytes = readAtMost(file, MOST_BYTES);
+    bytes = readFileAtMost(file, MOST_BYTES);
   } catch (error) {
     throw refuse(`contract file ${file} cannot be read: ${(error as Error).message}`, file, error);
   }

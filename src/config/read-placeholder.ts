@@ -2,14 +2,14 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { findNearestName } from '../text/suggest-name.ts';
 import { escapeText } from './config-path.ts';
-import { readAtMost } from '../files/read-at-most.ts';
+import { NOT_A_FILE, readFileAtMost } from '../files/read-at-most.ts';
 import { decodeUtf8, fileErrorCode } from './read-text-file.ts';
 import { ACCOUNT_KEY_FILE } from './secret-paths.ts';
 
 /** Where the text of a placeholder came from. */
 export type PlaceholderOrigin =
   | { readonly kind: 'environment'; readonly name: string }
-  /** `mode`: permission bits, known for plain files only. */
+  /** `mode`: permission bits, undefined for a file that cannot be read. */
   | { readonly kind: 'file'; readonly path: string; readonly mode: number | undefined }
   | { readonly kind: 'default' }
   | { readonly kind: 'account' };
@@ -107,18 +107,18 @@ function readPlaceholderFile(file: string): ExpandedText {
       wanted: { kind: 'file', path: file, mode: undefined },
     });
   try {
-    const stat = statSync(file);
-    if (stat.isDirectory()) return refuse('is a folder');
-    const bytes = readAtMost(file, MAX_FILE_BYTES);
+    const bytes = readFileAtMost(file, MAX_FILE_BYTES);
     if (bytes === undefined) return refuse('is larger than 64 KB, too large for a value');
     const text = decodeUtf8(bytes);
     if (text === undefined) return refuse('is not UTF-8 text');
     // Editors and `echo` end a file with a newline that is not part of the value.
-    const mode = stat.isFile() ? stat.mode & 0o777 : undefined;
+    const mode = statSync(file).mode & 0o777;
     return succeed(text.replace(/\r?\n$/, ''), { kind: 'file', path: file, mode });
   } catch (error) {
     const code = fileErrorCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return refuse('does not exist');
+    if (code === 'EISDIR') return refuse('is a folder');
+    if (code === NOT_A_FILE) return refuse('is a pipe or a device, and a file is needed');
     return refuse(code === 'EACCES' ? 'cannot be read by this user' : `could not be read (${code})`);
   }
 }

@@ -1,4 +1,4 @@
-import { readAtMost } from '../files/read-at-most.ts';
+import { NOT_A_FILE, readAtMost, readFileAtMost } from '../files/read-at-most.ts';
 import { ConfigError, type ErrorCode } from '../model/errors.ts';
 import { escapeText } from './config-path.ts';
 
@@ -7,6 +7,10 @@ export interface FileRole {
   /** Comes before its name in messages. */
   readonly title: string;
   readonly ifMissing: string;
+  /** What to do where it is not text. */
+  readonly ifBytes?: string;
+  /** It may be a pipe from another program; it is read once. */
+  readonly isPipeAllowed?: boolean;
 }
 
 const CONFIG: FileRole = {
@@ -26,7 +30,7 @@ export function readText(path: string, fileName: string, role: FileRole = CONFIG
   if (text === undefined || text.includes('\0'))
     throw fileError(fileName, {
       what: 'is not UTF-8 text',
-      hint: 'Save it as UTF-8; PowerShell: Set-Content -Encoding utf8.',
+      hint: role.ifBytes ?? 'Save it as UTF-8; PowerShell: Set-Content -Encoding utf8.',
     });
   return text;
 }
@@ -49,7 +53,7 @@ export function fileErrorCode(error: unknown): string {
 function readBytes(path: string, fileName: string, role: FileRole): Uint8Array {
   let bytes;
   try {
-    bytes = readAtMost(path, MOST_BYTES);
+    bytes = role.isPipeAllowed === true ? readAtMost(path, MOST_BYTES) : readFileAtMost(path, MOST_BYTES);
   } catch (error) {
     throw readError(fileErrorCode(error), fileName, role, error);
   }
@@ -73,6 +77,14 @@ function readError(code: string, fileName: string, role: FileRole, cause: unknow
         what: 'is a folder',
         hint:
           role === CONFIG ? 'Name the file in it, e.g. --config FOLDER/sluice.yaml.' : 'Name a file in it.',
+      });
+    case NOT_A_FILE:
+      return fileError(fileName, {
+        what: 'is a pipe or a device, and a file is needed',
+        hint:
+          role === CONFIG
+            ? 'Save the config as a file, and name that: relative paths in it start at its folder.'
+            : 'Save it as a file, and name that.',
       });
     case 'EACCES':
     case 'EPERM':

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import { configDefaults } from '../model/config.ts';
 import { ConfigError } from '../model/errors.ts';
@@ -133,6 +133,8 @@ function checkDuckdb(text: string, file: string, refuse: Refuse): void {
     );
   if (/[/\\]$/.test(text) || isFolder(file) === true)
     refuse(key, `${file} is a folder`, `Name a file in it, e.g. ${path.join(file, 'warehouse.duckdb')}.`);
+  if (lookAt(file)?.isFile() === false)
+    refuse(key, `${file} is a pipe or a device`, 'Name a file, e.g. ./warehouse.duckdb.');
   const realFile = resolveLinks(file);
   // The engine would read the rest as options of the file, and write its log somewhere else.
   if (realFile.includes('?'))
@@ -179,8 +181,12 @@ export function resolvePath(text: string, baseDir: string, home: string | undefi
 
 /** Undefined if nothing exists at the path, or nothing this user may see. */
 export function isFolder(target: string): boolean | undefined {
+  return lookAt(target)?.isDirectory();
+}
+
+function lookAt(target: string): Stats | undefined {
   try {
-    return statSync(target).isDirectory();
+    return statSync(target);
   } catch {
     return undefined;
   }

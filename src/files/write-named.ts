@@ -2,6 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { resolveLinks } from './real-paths.ts';
+import { WITHOUT_WAITING } from './without-waiting.ts';
 import { type WholeFile, writeWhole } from './write-whole.ts';
 
 /** How a file that a user named is written. */
@@ -30,8 +31,6 @@ export function takesBytes(found: Stats): boolean {
   return found.isCharacterDevice() || found.isFIFO();
 }
 
-/** Windows does not know it. */
-const WITHOUT_WAITING = (constants.O_NONBLOCK as number | undefined) ?? 0;
 const WAIT_MS = 5;
 
 /** Without waiting in the system, where no signal ends a command: a pipe that nobody reads is refused (`ENXIO`). */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -36,9 +37,16 @@ describe('loadConfig: the file', () => {
       );
   });
 
-  it('refuses a file that never ends', () => {
-    const error = catchConfigError(() => loadConfig({ path: '/dev/zero', env: {} }));
-    expect(error.message).toContain('is larger than 64 MB');
+  it('refuses a device, and a pipe that nobody writes to, at once', () => {
+    const pipe = path.join(makeFolder(), 'sluice.yaml');
+    if (process.platform !== 'win32') execFileSync('mkfifo', [pipe]);
+    const named = process.platform === 'win32' ? [] : [pipe, '/dev/zero', '/dev/null'];
+    for (const file of named) {
+      const error = catchConfigError(() => loadConfig({ path: file, env: {} }));
+      expect(error).toMatchObject({ code: 'config_invalid', exitCode: 2 });
+      expect(error.message).toContain('is a pipe or a device, and a file is needed');
+      expect(error.hint).toContain('relative paths in it start at its folder');
+    }
   });
 
   it.each([

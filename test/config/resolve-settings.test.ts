@@ -182,6 +182,10 @@ describe('paths', () => {
     expect(problemsOf(() => resolve(configText('', '', duckdb)))[0]).toContain('is a folder');
   });
 
+  it.skipIf(process.platform === 'win32')('refuse a device as the published file', () => {
+    expect(problemsOf(() => resolve(configText('', '', '/dev/null')))[0]).toContain('is a pipe or a device');
+  });
+
   it.each(['":memory:"', 'md:db', 's3://bucket/w.duckdb', 'https://x/w.duckdb'])('refuse %s', (duckdb) => {
     expect(problemsOf(() => resolve(configText('', '', duckdb)))[0]).toContain(
       'must be a file on this machine',

@@ -14,6 +14,8 @@ export function readJsonFile({ cwd }: CliContext, what: string, file: string): u
   const text = readText(resolve(cwd, file), file, {
     title: `the ${what} file`,
     ifMissing: 'Check the path. Nothing was requested.',
+    ifBytes: 'It must be a text file of JSON, in UTF-8. Check the path. Nothing was requested.',
+    isPipeAllowed: true,
   });
   if (text.trim() === '') return undefined;
   try {

@@ -1,11 +1,15 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
+import { readFileAtMost } from '../../files/read-at-most.ts';
 
 /** Where a new config's files go, as written in it; without `stateDir` the default is free. */
 export interface OwnPlaces {
   readonly duckdb: string;
   readonly stateDir: string | undefined;
 }
+
+/** Configs are smaller by far. */
+const MOST_BYTES = 2 ** 20;
 
 const FIRST: OwnPlaces = { duckdb: './warehouse.duckdb', stateDir: undefined };
 
@@ -35,7 +39,8 @@ function hasOtherConfig(folder: string, own: string): boolean {
 
 function isConfig(file: string): boolean {
   try {
-    return /^\s+["']?connector["']?:/m.test(readFileSync(file, 'utf8'));
+    const text = readFileAtMost(file, MOST_BYTES)?.toString() ?? '';
+    return /^\s+["']?connector["']?:/m.test(text);
   } catch {
     return false;
   }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { makeFolders } from '../../files/make-folders.ts';
+import { readFileAtMost } from '../../files/read-at-most.ts';
 import { writeNamed } from '../../files/write-named.ts';
 import { contractPath } from '../../config/read-contract-schema.ts';
 import { type ContractField, toJsonSchema } from '../../contract/to-json-schema.ts';
@@ -61,7 +61,7 @@ function toJsonTypes(seen: readonly string[]): readonly JsonType[] {
 
 function readFile(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileAtMost(file, Infinity)?.toString();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw wrap(file, error);
