@@ -3,7 +3,7 @@ import { isInside, resolveLinks } from '../files/real-paths.ts';
 import { type ConfigAccount, layerAccount } from './accounts.ts';
 import { listLeaves } from './interpolate.ts';
 import type { Problem } from './problem.ts';
-import { isElsewhere, isFolder } from './storage-paths.ts';
+import { isElsewhere, isFolder, isPipeOrDevice } from './storage-paths.ts';
 
 const EXAMPLE = './all.duckdb';
 
@@ -34,6 +34,7 @@ export function findCombinedProblem(
       message: `${file} is a folder`,
       hint: `Name a file in it, e.g. ${path.join(file, 'all.duckdb')}.`,
     };
+  if (isPipeOrDevice(file)) return { message: `${file} is a pipe or a device`, hint: other };
   const real = resolveLinks(file);
   // The engine would read the rest as options of the file.
   if (real.includes('?'))

@@ -133,7 +133,7 @@ function checkDuckdb(text: string, file: string, refuse: Refuse): void {
     );
   if (/[/\\]$/.test(text) || isFolder(file) === true)
     refuse(key, `${file} is a folder`, `Name a file in it, e.g. ${path.join(file, 'warehouse.duckdb')}.`);
-  if (lookAt(file)?.isFile() === false)
+  if (isPipeOrDevice(file))
     refuse(key, `${file} is a pipe or a device`, 'Name a file, e.g. ./warehouse.duckdb.');
   const realFile = resolveLinks(file);
   // The engine would read the rest as options of the file, and write its log somewhere else.
@@ -182,6 +182,12 @@ export function resolvePath(text: string, baseDir: string, home: string | undefi
 /** Undefined if nothing exists at the path, or nothing this user may see. */
 export function isFolder(target: string): boolean | undefined {
   return lookAt(target)?.isDirectory();
+}
+
+/** Such a place cannot be replaced by a published file, and opening a pipe may wait for ever. */
+export function isPipeOrDevice(target: string): boolean {
+  const found = lookAt(target);
+  return found !== undefined && !found.isFile() && !found.isDirectory();
 }
 
 function lookAt(target: string): Stats | undefined {

@@ -392,6 +392,7 @@ ${rest}accounts: { acme: {}, globex: {} }
     [':memory:', /must be a file on this machine/, /^Write a path/],
     ['./out/', /out is a folder/, /all\.duckdb\.$/],
     ['.', /is a folder/, /all\.duckdb\.$/],
+    ['/dev/null', /is a pipe or a device/, /^Name another file/],
     ['./all.duckdb?x=1', /question mark/, /^Name another file/],
     ['./sluice.yaml', /is a file that the config needs/, /^Name another file/],
     ['./keys/globex', /is a file that the config needs/, /^Name another file/],
