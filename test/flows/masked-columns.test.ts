@@ -197,7 +197,7 @@ describe('a key that is hashed from now on', () => {
     },
   );
 
-  it('is no reason where the config names another key as well, or the table has no rows', async () => {
+  it('does not matter where the config names another key as well, or the table has no rows', async () => {
     const flow = createItemsFlow(rows, { stream: { key: ['id'] } });
     await flow.sync();
     const other = configOf({ ...hashed, key: ['name'] });
