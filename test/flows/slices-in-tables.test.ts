@@ -162,6 +162,21 @@ describe('a stream that is cut into slices later', () => {
     expect(await countSlices(flow)).toEqual({ 'entity=acme': 10, 'entity=globex': 10, none: 10 });
   });
 
+  it('adopts rows by the key of that time after a rebuild, too', async () => {
+    const records = (score: number) =>
+      [...rowsOf('acme'), ...rowsOf('globex', 10, score)].map((row, id) => ({ ...row, id }));
+    const flow = createSlicedFlow({ cursor: false, key: ['id'] }, records(1));
+    await flow.sync();
+    await resync(flow, records(1), sliced(['acme']));
+    expect(await flow.rebuild(configOf(sliced(['acme'])))).toMatchObject({ exitCode: 0 });
+    // Restated, so that only the key shows that they are the same rows.
+    await resync(flow, records(2), sliced(['acme', 'globex']));
+    expect(await countSlices(flow)).toEqual({ 'entity=acme': 10, 'entity=globex': 10 });
+    expect(await flow.query("SELECT DISTINCT score FROM main.items WHERE entity = 'globex'")).toEqual([
+      { score: 2 },
+    ]);
+  });
+
   it('takes no row of another slice for its own, though within a slice a part of the key will do', async () => {
     const three = [...both, ...rowsOf('initech')];
     const flow = createSlicedFlow(whole, three);

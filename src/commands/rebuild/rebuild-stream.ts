@@ -20,6 +20,7 @@ import type { SliceArchive } from './find-archive.ts';
 import { applyColumnChanges, planColumns, rememberMasks } from '../../load/plan-columns.ts';
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import { type ReplayedScan, replayScan } from './replay-scan.ts';
+import { readFormer, restoreFormer } from './restore-former.ts';
 import { restoreHistory } from './restore-history.ts';
 import type { RunContext } from '../../run/run-context.ts';
 
@@ -69,6 +70,7 @@ export async function rebuildTable(
   const masked = await maskTable(context, stream, existed ? before : []);
   const rowsBefore = existed ? await countLiveRows(database, stream.table, '') : undefined;
   const hadHistory = await tableExists(database, historyOf(stream.table));
+  const former = await readFormer(database, stream, archives);
   await keepRunRecords(database);
   await database.transaction(async () => {
     for (const table of [
@@ -93,6 +95,7 @@ export async function rebuildTable(
   if (hadHistory) await restoreHistory(context, stream, asideOf(historyOf(stream.table)));
   await database.transaction(async () => {
     for (const { checkpoint } of archives) await restoreCheckpoint(context, checkpoint);
+    await restoreFormer(database, stream, former);
     await restoreRunRecords(database);
   });
   await dropTable(database, asideOf(stream.table));
