@@ -1,7 +1,11 @@
 import type { Command } from './frame/command.ts';
 import type { CommandEntry } from './commands.ts';
 import { globalOptions } from './options/global-options.ts';
+import type { Option } from './options/option.ts';
+import { listOptionWords } from './options/option-words.ts';
+import { parseFlag } from './options/resolve-values.ts';
 import { takesStreams } from './steps/named-streams.ts';
+import { quoteForShell } from './options/quote-for-shell.ts';
 import { suggestName } from './options/suggest-name.ts';
 import { usageError } from './options/usage-error.ts';
 
@@ -25,21 +29,68 @@ const ALWAYS_KNOWN = ['help', 'h', 'version'];
 // A key on the command line is read by every user of the machine and stays in the shell's history.
 const SECRET_FLAG = /^(api-?key|key|token|(api|access|bearer|auth)-?token|secret|password|bearer|jwt|k)$/i;
 
+// Not an option, but a value or a word.
+const NEGATIVE_NUMBER = /^-(\d+(\.\d+)?|\.\d+)$/;
+
+/**
+ * Throws a usage error for letters that stand together behind one dash, and for an option in the place of a value.
+ * Both may hide a flag for help or the version, which nobody asked for: `--deadline -1h`.
+ */
+export async function checkDashes(given: ArgumentsToCheck): Promise<void> {
+  const options = listOptions(given);
+  const names = listNames(given, options);
+  refuseSecrets(listUnknown(given, names));
+  const words = listOptionWords(given.argv);
+  for (const [at, word] of words.entries()) {
+    if (!word.startsWith('-') || NEGATIVE_NUMBER.test(word)) continue;
+    const before = options.find(
+      ({ flag, alias }) => words[at - 1] === `--${flag}` || words[at - 1] === `-${alias}`,
+    );
+    if (before?.takesValue === true) refuseValue(before, word);
+    if (isBundle(word, options)) throw await unknownOption(word, names, given.chosen);
+  }
+}
+
 /** Throws a usage error for an unknown command, option or word, and names the nearest known one. */
 export async function checkArguments(given: ArgumentsToCheck): Promise<void> {
-  const options = [...Object.values(globalOptions), ...(given.chosen?.command.options ?? [])];
-  const named = given.chosen !== undefined && takesStreams(given.chosen.command).asWords ? ['streams'] : [];
-  const flags = options.flatMap(({ flag, alias = flag }) => [flag, alias]);
-  const known = new Set([...ALWAYS_KNOWN, ...flags, ...named]);
-  const unknown = Object.keys(given.flags).filter(
-    (name) => name !== '_' && name !== '$0' && !known.has(name),
-  );
-  refuseSecrets(unknown);
+  const options = listOptions(given);
+  const known = listNames(given, options);
   await checkCommand(given);
-  const first = unknown[0];
-  if (first !== undefined) throw await unknownOption(first, [...known], given.chosen);
-  for (const { flag, takesValue } of options) if (!takesValue) checkBoolean(flag, given.argv);
+  const [first] = listUnknown(given, known);
+  if (first !== undefined) throw await unknownOption(writeFlag(first), known, given.chosen);
+  const flags = options.filter(({ takesValue }) => !takesValue).map(({ flag }) => flag);
+  for (const flag of ['help', 'version', ...flags]) checkBoolean(flag, given.argv);
   checkWords(given);
+}
+
+function listOptions({ chosen }: ArgumentsToCheck): readonly Option<unknown>[] {
+  return [...Object.values(globalOptions), ...(chosen?.command.options ?? [])];
+}
+
+/** Names of all options, with those of one letter. */
+function listNames({ chosen }: ArgumentsToCheck, options: readonly Option<unknown>[]): readonly string[] {
+  const named = chosen !== undefined && takesStreams(chosen.command).asWords ? ['streams'] : [];
+  return [...ALWAYS_KNOWN, ...options.flatMap(({ flag, alias = flag }) => [flag, alias]), ...named];
+}
+
+function listUnknown({ flags }: ArgumentsToCheck, known: readonly string[]): readonly string[] {
+  return Object.keys(flags).filter((name) => name !== '_' && name !== '$0' && !known.includes(name));
+}
+
+function refuseValue(option: Option<unknown>, word: string): never {
+  // What an option says of a negative amount is more than that its value is missing.
+  parseFlag(option, /^-[\d.]/.test(word) ? word : '', 0);
+  throw usageError(
+    `--${option.flag} needs a value`,
+    `Write one that begins with a dash as --${option.flag}=${quoteForShell(word)}`,
+  );
+}
+
+/** Whether a word is several letters behind one dash; only an option with a value may have more than its letter. */
+function isBundle(word: string, options: readonly Option<unknown>[]): boolean {
+  if (word.startsWith('--') || word.length <= 2) return false;
+  const option = options.find(({ alias }) => alias === word[1]);
+  return option?.takesValue !== true || /^[\w-]/.test(word.slice(2));
 }
 
 function refuseSecrets(unknown: readonly string[]): void {
@@ -71,14 +122,17 @@ async function checkCommand({ words, chosen, commands }: ArgumentsToCheck): Prom
   );
 }
 
-async function unknownOption(name: string, known: readonly string[], chosen: ChosenCommand | undefined) {
-  const nearest = await suggestName(
-    name,
-    known.filter((one) => one.length > 1),
-  );
-  const help = `See sluice ${chosen === undefined ? '' : `${chosen.name} `}--help.`;
+async function unknownOption(word: string, known: readonly string[], chosen: ChosenCommand | undefined) {
+  const longNames = known.filter((name) => name.length > 1);
+  const nearest = await suggestName(word.replace(/^--?/, ''), longNames);
+  const help =
+    /\s/.test(word) && chosen?.command.argument !== undefined
+      ? `A text that begins with dashes comes after --: sluice ${chosen.name} -- "…"`
+      : `See sluice ${chosen === undefined ? '' : `${chosen.name} `}--help.`;
+  // A long word behind one dash may be a key.
+  const isShown = word.startsWith('--') || word.length <= 5 || nearest !== undefined;
   return usageError(
-    `unknown option: ${writeFlag(name)}`,
+    `unknown option: ${isShown ? word : word.slice(0, 2)}`,
     nearest === undefined ? help : `Did you mean --${nearest}? ${help}`,
   );
 }

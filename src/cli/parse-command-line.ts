@@ -3,12 +3,13 @@ import type { Argv } from 'yargs';
 import type { Command } from './frame/command.ts';
 import { type CommandEntry, groupSummaries } from './commands.ts';
 import type { ChosenCommand } from './check-arguments.ts';
-import { checkArguments } from './check-arguments.ts';
+import { checkArguments, checkDashes } from './check-arguments.ts';
 import type { ShownOption } from './options/describe-options.ts';
 import { describeOptions } from './options/describe-options.ts';
 import { globalOptions } from './options/global-options.ts';
 import { nameStreams, takesStreams } from './steps/named-streams.ts';
 import type { Option } from './options/option.ts';
+import { asksForHelp, isDashedText } from './options/option-words.ts';
 import type { RawFlags } from './options/resolve-values.ts';
 
 /** What a command line asks for. */
@@ -32,31 +33,34 @@ export const HELP_COLUMNS = 80;
  * @param onCommand told the name of the command, also of one whose options are wrong
  */
 export async function parseCommandLine(
-  given: readonly string[],
+  line: readonly string[],
   commands: readonly CommandEntry[],
   terminalColumns: number = HELP_COLUMNS,
   onCommand?: (name: string) => void,
 ): Promise<ParsedCommandLine> {
-  const argv = readHelpCommand(given, commands);
+  const argv = readHelpCommand(line, commands);
   let chosen: ChosenCommand | undefined;
   const columns = Math.min(terminalColumns, HELP_COLUMNS);
   const parser = buildParser(commands, {
     columns,
-    isHelpAsked: argv.some((word) => word.startsWith('--help') || /^-[^-]*h/.test(word)),
+    isHelpAsked: asksForHelp(argv),
     choose: (command) => {
       chosen = command;
       onCommand?.(command.name);
     },
   });
   let help = '';
-  const parsed = await parser.parseAsync([...argv], {}, (_error: unknown, _parsed: unknown, text: string) => {
+  const undashed = argv.map((word) => (isDashedText(word) ? ` ${word}` : word));
+  const parsed = await parser.parseAsync(undashed, {}, (_error: unknown, _parsed: unknown, text: string) => {
     help = text;
   });
 
-  if (help !== '') return { kind: 'help', text: tidyHelp(help), asked: true };
+  const words = parsed._.map((word) => String(word).replace(/^ (?=--)/, ''));
+  const given = { argv, words, flags: parsed, chosen, commands };
+  await checkDashes(given);
+  if (asksForHelp(argv)) return { kind: 'help', text: tidyHelp(help), asked: true };
   if (parsed['version'] === true) return { kind: 'version' };
-  const words = parsed._.map(String);
-  await checkArguments({ argv, words, flags: parsed, chosen, commands });
+  await checkArguments(given);
   if (chosen === undefined) return { kind: 'help', text: tidyHelp(await parser.getHelp()), asked: false };
   const rest = words.slice(chosen.name.split(' ').length);
   return {
@@ -68,12 +72,20 @@ export async function parseCommandLine(
 
 /** `sluice help sync` is `sluice sync --help`; an unknown command is rejected later. */
 function readHelpCommand(argv: readonly string[], commands: readonly CommandEntry[]): readonly string[] {
-  const at = argv.findIndex((word) => !word.startsWith('-'));
+  const at = argv.findIndex((word, i) => !word.startsWith('-') && !isGlobalValue(argv[i - 1]));
   if (argv[at] !== 'help') return argv;
   const rest = argv.filter((_, i) => i !== at);
   const [first] = rest.slice(at).filter((word) => !word.startsWith('-'));
   const isKnown = first === undefined || commands.some(({ name }) => name.split(' ')[0] === first);
   return isKnown ? [...rest, '--help'] : rest;
+}
+
+/** Whether the word after this one is its value: `--config help` asks for nothing. */
+function isGlobalValue(before: string | undefined): boolean {
+  const options: readonly Option<unknown>[] = Object.values(globalOptions);
+  return options.some(
+    ({ flag, alias, takesValue }) => takesValue && (before === `--${flag}` || before === `-${alias}`),
+  );
 }
 
 /** How commands are shown, and what is told of the chosen one. */

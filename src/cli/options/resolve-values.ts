@@ -28,19 +28,21 @@ export function resolveValues<O extends Options>(options: O, sources: ValueSourc
 }
 
 function resolveValue(option: Option<unknown>, { flags, env, nowMs }: ValueSources): unknown {
-  const flag = `--${option.flag}`;
   const given = flags[option.flag];
   if (typeof given === 'boolean') return given;
-  if (given !== undefined) {
-    const example = `${flag} ${quoteForShell(option.example)}`;
-    return parseValue(option, { text: given, name: flag, example }, nowMs);
-  }
+  if (given !== undefined) return parseFlag(option, given, nowMs);
   const twin = nameTwin(option.flag);
   // Compose files and job templates pass empty variables for "not set".
   const inherited = env[twin]?.trim();
   if (inherited === undefined || inherited === '') return undefined;
   const example = `${twin}=${quoteForShell(option.example)}`;
   return parseValue(option, { text: inherited, name: twin, example }, nowMs);
+}
+
+/** Reads the value of a flag; throws a usage error for one that the option does not take. */
+export function parseFlag(option: Option<unknown>, text: string, nowMs: number): unknown {
+  const flag = `--${option.flag}`;
+  return parseValue(option, { text, name: flag, example: `${flag} ${quoteForShell(option.example)}` }, nowMs);
 }
 
 /** A value as it was given, and what its error says. */

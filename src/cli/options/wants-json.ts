@@ -1,12 +1,12 @@
 import { nameTwin } from './option.ts';
+import { listOptionWords } from './option-words.ts';
 
 /**
  * Whether the result is to be one JSON object. Decided before the command line is parsed, because its errors
  * are reported in JSON too.
  */
 export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
-  const end = argv.indexOf('--');
-  const options = end < 0 ? argv : argv.slice(0, end);
+  const options = listOptionWords(argv);
   const given = options.findLast((word) => word === '--json' || word.startsWith('--json='));
   if (given !== undefined) return given !== '--json=false';
   return /^(true|1|yes|on)$/i.test(env[nameTwin('json')]?.trim() ?? '');
@@ -16,8 +16,7 @@ export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): bool
  * Whether log lines are to be JSON; decided as early, because failures before a run are logged that way too.
  */
 export function wantsJsonLog(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
-  const end = argv.indexOf('--');
-  const options = end < 0 ? argv : argv.slice(0, end);
+  const options = listOptionWords(argv);
   const at = options.findLastIndex((word) => word === '--log-format' || word.startsWith('--log-format='));
   const given =
     at < 0 ? env[nameTwin('log-format')]?.trim() : (options[at]?.split('=')[1] ?? options[at + 1]);

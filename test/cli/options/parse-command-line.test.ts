@@ -98,6 +98,17 @@ describe('a command line', () => {
     expect(parsed).toMatchObject({ argument: '--1 as comment' });
   });
 
+  it.each(['-- top\nselect 1', '--\nselect 1', '--top\nselect 1 where a=1', '-- ', '--\t= 1'])(
+    'takes SQL that begins with a comment: %j',
+    async (sql) => {
+      const argv = ['query', sql, '--format', 'csv'];
+      await expect(parseCommandLine(argv, commands)).resolves.toMatchObject({
+        argument: sql,
+        flags: { format: 'csv' },
+      });
+    },
+  );
+
   it('finds the command of a group', async () => {
     await expect(parseCommandLine(['config', 'show'], commands)).resolves.toMatchObject({
       name: 'config show',
@@ -126,12 +137,66 @@ describe('a wrong command line is refused with exit code 2', () => {
     { argv: ['query', 'select', '1'], message: /quotes/, hint: /For example/ },
     { argv: ['config'], message: /config needs a command/, hint: /sluice config show/ },
     { argv: ['config', 'sho'], message: /unknown command: config sho/, hint: /sluice config show/ },
+    {
+      argv: ['query', '--top 5 of it'],
+      message: /unknown option: --top 5 of it/,
+      hint: /comes after --: sluice query -- "…"/,
+    },
     { argv: ['sync', '--force=yes'], message: /--force only takes/, hint: /--force/ },
   ])('$argv', async ({ argv, message, hint }) => {
     const error = await refuse(argv);
     expect(error).toMatchObject({ exitCode: 2, code: 'usage_invalid' });
     expect(error).toHaveProperty('message', expect.stringMatching(message));
     expect(error).toHaveProperty('hint', expect.stringMatching(hint));
+  });
+
+  it.each([
+    {
+      argv: ['sync', '--deadline', '-1h'],
+      message: '--deadline must be a duration longer than 0, not "-1h"',
+    },
+    { argv: ['sync', '--max-wait', '-5m'], message: '--max-wait must be 0 or a duration, not "-5m"' },
+    {
+      argv: ['sync', '--deadline', '-.5h'],
+      message: '--deadline must be a duration longer than 0, not "-.5h"',
+    },
+    { argv: ['schedule', '--jitter', '-1h'], message: '--jitter must be 0 or a duration, not "-1h"' },
+    {
+      argv: ['mcp', '--call-timeout', '-1h'],
+      message: '--call-timeout must be a duration longer than 0, not "-1h"',
+    },
+    { argv: ['sync', '--max-wait', '-h'], message: '--max-wait needs a value' },
+    { argv: ['sync', '--max-wait', '--help'], message: '--max-wait needs a value' },
+    { argv: ['sync', '--max-wait', '--help', '--max-wait', '5m'], message: '--max-wait needs a value' },
+    { argv: ['sync', '--max-wait', '--version'], message: '--max-wait needs a value' },
+    { argv: ['-c', '-h', 'sync'], message: '--config needs a value' },
+    { argv: ['-c', '-1h', 'sync'], message: '--config needs a value' },
+    { argv: ['--deadline', '-h', 'sync'], message: '--deadline needs a value' },
+    ...['-1h', '-ch', '-hc', '-hh', '-h5', '-h=1', '-c-h', '-.h'].flatMap((word) => [
+      { argv: ['sync', word], message: `unknown option: ${word}` },
+      { argv: [word], message: `unknown option: ${word}` },
+    ]),
+    { argv: ['config', '-1h'], message: 'unknown option: -1h' },
+    { argv: ['sync', '-phunter2hunter2'], message: 'unknown option: -p' },
+    { argv: ['sync', '--help=no'], message: '--help only takes the values true and false' },
+  ])('which asks for no help: $argv', async ({ argv, message }) => {
+    await expect(refuse(argv)).resolves.toMatchObject({ exitCode: 2, code: 'usage_invalid', message });
+  });
+
+  it.each([
+    { argv: ['--log-level', 'help', 'sync'], flags: { 'log-level': 'help' } },
+    { argv: ['-c', 'help', 'sync'], flags: { config: 'help' } },
+    { argv: ['-c/-h.yaml', 'sync'], flags: { config: '/-h.yaml' } },
+    { argv: ['sync', '-c=-h'], flags: { config: '-h' } },
+    { argv: ['sync', '--deadline=-1h'], flags: { deadline: '-1h' } },
+  ])('but not $argv, which asks for no help either', async ({ argv, flags }) => {
+    await expect(parseCommandLine(argv, commands)).resolves.toMatchObject({ kind: 'run', flags });
+  });
+
+  it('with how a value that begins with a dash is written', async () => {
+    await expect(refuse(['sync', '-c', '-1.yaml'])).resolves.toMatchObject({
+      hint: 'Write one that begins with a dash as --config=-1.yaml',
+    });
   });
 
   it.each(['--api-key', '--apikey', '--api_key', '--key', '--token', '--bearer-token', '--password', '-k'])(

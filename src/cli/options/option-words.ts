@@ -1,0 +1,17 @@
+/** The words that may be options: those after `--` are none. */
+export function listOptionWords(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf('--');
+  return end < 0 ? argv : argv.slice(0, end);
+}
+
+const HELP_WORDS = ['--help', '--help=true', '--h', '-h'];
+
+/** Whether help is asked for: the letter h in a word such as `-1h` does not. */
+export function asksForHelp(argv: readonly string[]): boolean {
+  return listOptionWords(argv).some((word) => HELP_WORDS.includes(word));
+}
+
+/** Whether a word that begins with dashes is a text: a comment of SQL, with a space or a line break after it. */
+export function isDashedText(word: string): boolean {
+  return /^--(\s|[^=\s][^=]*[\n\r]\s*\S)/.test(word);
+}
