@@ -9,7 +9,11 @@ export function toDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** The date this many days before an ISO date; a started day counts as a whole one. */
+// Earlier ones are no longer written with four digits, so an API would not read them.
+const FIRST_DATE_MS = Date.parse('0001-01-01T00:00:00Z');
+
+/** The date this many days before an ISO date, from the year 1 on; a started day counts as a whole one. */
 export function subtractDays(date: string, ms: number): string {
-  return toDate(Date.parse(`${date}T00:00:00Z`) - Math.ceil(ms / DAY_MS) * DAY_MS);
+  const atMs = Date.parse(`${date}T00:00:00Z`) - Math.ceil(ms / DAY_MS) * DAY_MS;
+  return toDate(Math.max(FIRST_DATE_MS, atMs));
 }

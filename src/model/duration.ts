@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DURATION_TEXT, parseDuration } from '../text/duration.ts';
+import { DURATION_TEXT, isTooLong, longestMessage, parseDuration } from '../text/duration.ts';
 
 /** Message for an invalid duration. */
 export const durationMessage = 'must be a duration such as 30m, 1h or 3d';
@@ -11,5 +11,6 @@ export const duration = makeDuration(durationMessage);
 export function makeDuration(message: string) {
   return z
     .union([z.string().regex(DURATION_TEXT, message), z.literal(0)], message)
-    .transform((value) => parseDuration(String(value)) ?? z.NEVER);
+    .transform((value) => parseDuration(String(value)) ?? z.NEVER)
+    .refine((ms) => !isTooLong(ms), longestMessage);
 }

@@ -1,8 +1,17 @@
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 /** The format of a duration; the editors' schema has the same pattern. */
-export const DURATION_TEXT = /^\s*(?:0|(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d|w))\s*$/;
+export const DURATION_TEXT = /^\s*(?:0|(\d+(?:\.\d{1,3})?)(ms|s|m|h|d|w))\s*$/;
+/** A century. A date that is much further away cannot be written with a year of four digits. */
+const LONGEST_DAYS = 36_500;
+/** Message for a longer duration. */
+export const longestMessage = `must be at most ${LONGEST_DAYS}d`;
 
-/** Milliseconds of `30m`, `6h`, `3d` or plain `0`; undefined for anything else. */
+/** Whether a duration is longer than any that is accepted. */
+export function isTooLong(ms: number): boolean {
+  return ms > LONGEST_DAYS * UNIT_MS.d;
+}
+
+/** Milliseconds of `30m`, `6h`, `3d` or plain `0`, however long; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION_TEXT.exec(text);
   if (match === null) return undefined;

@@ -224,6 +224,13 @@ describe('loadConfig: validation', () => {
       'sluice.yaml:7:13 defaults.lookback: must be a duration of at least 1d, such as 3d',
     ],
     ['defaults: { lookback: 2h }', 'sluice.yaml:7:13 defaults.lookback: must be at least 1d'],
+    ['defaults: { lookback: 999999999d }', 'sluice.yaml:7:13 defaults.lookback: must be at most 36500d'],
+    [
+      'defaults: { freshness: 99999999999999w }',
+      'sluice.yaml:7:13 defaults.freshness: must be at most 36500d',
+    ],
+    ['retention: { history: 99999999w }', 'sluice.yaml:7:14 retention.history: must be at most 36500d'],
+    ['retention: { archive: 36500.1d }', 'sluice.yaml:7:14 retention.archive: must be at most 36500d'],
     ['stateDir: "  "', 'sluice.yaml:7:1 stateDir: must name a file or folder'],
     ['stateDir: "a\\0b"', 'sluice.yaml:7:1 stateDir: must not contain a NUL character'],
   ])('%s', (text, problem) => {

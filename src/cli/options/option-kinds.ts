@@ -1,4 +1,4 @@
-import { parseDuration } from '../../text/duration.ts';
+import { isTooLong, longestMessage, parseDuration } from '../../text/duration.ts';
 import type { Option, OptionText, ParsedValue } from './option.ts';
 
 /** An option that is given or not. */
@@ -43,7 +43,8 @@ export function durationOption(
     takesValue: true,
     parse(value) {
       const ms = parseDuration(value);
-      return ms === undefined || (ms === 0 && !allowsZero) ? { problem } : { value: ms };
+      if (ms === undefined || (ms === 0 && !allowsZero)) return { problem };
+      return isTooLong(ms) ? { problem: longestMessage } : { value: ms };
     },
   };
 }

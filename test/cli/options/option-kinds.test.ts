@@ -33,11 +33,23 @@ describe('durationOption', () => {
     ['0', 0],
     ['30m', 1_800_000],
     ['6h', 21_600_000],
+    ['36500d', 3_153_600_000_000],
+    ['3153600000s', 3_153_600_000_000],
   ])('reads %s', (given, value) =>
     expect(durationOption({ ...text, allowsZero: true }).parse(given, NOW_MS)).toEqual({ value }),
   );
   it.each(['banana', '-5m', '5', '5 minutes', '0'])('refuses %s where there must be some time', (given) =>
     expect(durationOption({ ...text, allowsZero: false }).parse(given, NOW_MS)).toEqual(problem),
+  );
+});
+
+describe('a duration that is too long', () => {
+  it.each(['36500.001d', '5215w', '999999999d', '99999999999d', `${'9'.repeat(400)}ms`])(
+    'is refused with the longest one: %s',
+    (given) => {
+      const option = durationOption({ ...text, allowsZero: true });
+      expect(option.parse(given, NOW_MS)).toEqual({ problem: 'must be at most 36500d' });
+    },
   );
 });
 
