@@ -6,6 +6,8 @@ export interface CommandEntry {
   readonly name: string;
   /** Its line in the list of commands. */
   readonly summary: string;
+  /** Its stdout is for another program, in lines of a protocol: nothing else may be there. */
+  readonly speaksProtocol?: true;
   readonly load: () => Promise<Command>;
 }
 
@@ -80,6 +82,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'mcp',
     summary: 'Let AI assistants read the tables, by the Model Context Protocol',
+    speaksProtocol: true,
     load: async () => (await import('./commands/mcp.ts')).mcpCommand,
   },
   {
@@ -140,26 +143,31 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'airbyte spec',
     summary: 'The keys of a connection config, as Airbyte asks for them',
+    speaksProtocol: true,
     load: async () => (await import('./commands/airbyte-spec.ts')).airbyteSpecCommand,
   },
   {
     name: 'airbyte check',
     summary: 'Test a connection for Airbyte',
+    speaksProtocol: true,
     load: async () => (await import('./commands/airbyte-check.ts')).airbyteCheckCommand,
   },
   {
     name: 'airbyte discover',
     summary: 'Streams and columns for Airbyte; runs the first sync if there was none',
+    speaksProtocol: true,
     load: async () => (await import('./commands/airbyte-discover.ts')).airbyteDiscoverCommand,
   },
   {
     name: 'airbyte read',
     summary: 'Sync, then send Airbyte what changed since its state',
+    speaksProtocol: true,
     load: async () => (await import('./commands/airbyte-read.ts')).airbyteReadCommand,
   },
   {
     name: 'singer',
     summary: 'Be a tap of Singer and Meltano, as `tap-sluice`',
+    speaksProtocol: true,
     load: async () => (await import('./commands/singer.ts')).singerCommand,
   },
   {

@@ -9,7 +9,7 @@ import { describeOptions } from './options/describe-options.ts';
 import { globalOptions } from './options/global-options.ts';
 import { nameStreams, takesStreams } from './steps/named-streams.ts';
 import type { Option } from './options/option.ts';
-import { asksForHelp, isDashedText } from './options/option-words.ts';
+import { asksForHelp, findCommandAt, isDashedText } from './options/option-words.ts';
 import type { RawFlags } from './options/resolve-values.ts';
 
 /** What a command line asks for. */
@@ -72,20 +72,12 @@ export async function parseCommandLine(
 
 /** `sluice help sync` is `sluice sync --help`; an unknown command is rejected later. */
 function readHelpCommand(argv: readonly string[], commands: readonly CommandEntry[]): readonly string[] {
-  const at = argv.findIndex((word, i) => !word.startsWith('-') && !isGlobalValue(argv[i - 1]));
+  const at = findCommandAt(argv);
   if (argv[at] !== 'help') return argv;
   const rest = argv.filter((_, i) => i !== at);
   const [first] = rest.slice(at).filter((word) => !word.startsWith('-'));
   const isKnown = first === undefined || commands.some(({ name }) => name.split(' ')[0] === first);
   return isKnown ? [...rest, '--help'] : rest;
-}
-
-/** Whether the word after this one is its value: `--config help` asks for nothing. */
-function isGlobalValue(before: string | undefined): boolean {
-  const options: readonly Option<unknown>[] = Object.values(globalOptions);
-  return options.some(
-    ({ flag, alias, takesValue }) => takesValue && (before === `--${flag}` || before === `-${alias}`),
-  );
 }
 
 /** How commands are shown, and what is told of the chosen one. */

@@ -5,6 +5,8 @@ import type { CommandEntry } from './commands.ts';
 import { commands } from './commands.ts';
 import type { CliContext } from './frame/context.ts';
 import { parseCommandLine } from './parse-command-line.ts';
+import { findCommandAt } from './options/option-words.ts';
+import { speaksProtocol, withoutJson } from './protocol-commands.ts';
 import { wantsJson, wantsJsonLog } from './options/wants-json.ts';
 import { toReportedError } from '../model/run-report.ts';
 import { renderError } from '../render/render-error.ts';
@@ -19,7 +21,7 @@ export async function runCli(
   context: CliContext,
   available: readonly CommandEntry[] = commands,
 ): Promise<ExitCode> {
-  const printer = createPrinter(argv, context);
+  const printer = createPrinter(argv, context, available);
   try {
     const { stdout, stderr } = context.output;
     const columns = stdout.columns() ?? stderr.columns();
@@ -28,7 +30,7 @@ export async function runCli(
       case 'help': {
         if (parsed.asked) return printer.print('help', toTextOutcome(parsed.text));
         // A script that calls sluice without a command is wrong, so its stdout stays empty.
-        const isTold = !printer.isJson && !wantsJsonLog(argv, context.env);
+        const isTold = !printer.isJson() && !wantsJsonLog(argv, context.env);
         if (isTold) context.output.writeNote(parsed.text);
         return printer.fail(undefined, await missingCommand(), { isToldAlready: isTold });
       }
@@ -40,7 +42,8 @@ export async function runCli(
         const listOthers = () => listEveryOption(available);
         for (const warning of await warnOfMistypedTwins(context.env, own, listOthers)) printer.warn(warning);
         const announce = (outcome: CommandOutcome) => void printer.print(name, outcome);
-        return printer.print(name, await command.run(context, { flags, argument, announce }));
+        const world = speaksProtocol(name, available) ? withoutJson(name, flags, context) : context;
+        return printer.print(name, await command.run(world, { flags, argument, announce }));
       }
     }
   } catch (thrown) {
@@ -49,8 +52,13 @@ export async function runCli(
 }
 
 /** Prints at most one result; with `--json`, only the exit code can follow it. */
-function createPrinter(argv: readonly string[], { output, env, clock }: CliContext) {
-  const isJson = wantsJson(argv, env);
+function createPrinter(
+  argv: readonly string[],
+  { output, env, clock }: CliContext,
+  available: readonly CommandEntry[],
+) {
+  const isAsked = wantsJson(argv, env);
+  let isJson = isAsked && !speaksProtocol(argv[findCommandAt(argv)], available);
   const isJsonLog = wantsJsonLog(argv, env);
   let current: string | undefined;
   let isPrinted = false;
@@ -82,7 +90,12 @@ function createPrinter(argv: readonly string[], { output, env, clock }: CliConte
     output.writeNote(isJsonLog ? writeLogLine('warn', message, clock.now()) : `warning: ${message}`);
   }
 
-  return { isJson, print, fail, warn, name: (command: string) => void (current = command) };
+  function name(command: string): void {
+    current = command;
+    isJson = isAsked && !speaksProtocol(command, available);
+  }
+
+  return { isJson: () => isJson, print, fail, warn, name };
 }
 
 /** The one object of `--json`, always with the same six members. */

@@ -112,6 +112,44 @@ describe('--json', () => {
   });
 });
 
+describe('a command that speaks a protocol', () => {
+  const protocols = ['mcp', 'singer', 'airbyte spec', 'airbyte check', 'airbyte discover', 'airbyte read'];
+
+  it.each(protocols)('has no --json: %s', async (name) => {
+    for (const argv of [
+      [...name.split(' '), '--json'],
+      ['--json', ...name.split(' ')],
+      [...name.split(' '), '--json=true', '--config', 'x.yaml'],
+    ]) {
+      const { exitCode, stdout, stderr, calls } = await run(argv);
+      expect({ exitCode, stdout, calls }).toEqual({ exitCode: 2, stdout: '', calls: [] });
+      expect(stderr).toContain(`error: sluice ${name} speaks a protocol on stdout, so it has no --json`);
+    }
+  });
+
+  it.each(['true', 'banana', 'false'])('does the same with SLUICE_JSON=%s', async (word) => {
+    for (const name of protocols) {
+      const argv = [...name.split(' '), '--config', 'x.yaml'];
+      const { exitCode, stdout } = await run(argv, { env: { SLUICE_JSON: word } });
+      const without = await run(argv);
+      expect({ exitCode, stdout }).toEqual({ exitCode: without.exitCode, stdout: without.stdout });
+      expect(stdout).not.toContain('"command"');
+    }
+  });
+
+  it.each([
+    ['airbyte', '--json'],
+    ['airbyte', 'chekc', '--json'],
+    ['--json', '-c', 'x.yaml', 'airbyte', 'read', '--wat'],
+    ['--catalog', 'x.json', '--json', 'airbyte', 'read', '--wat'],
+    ['singer', '--json', '--wat'],
+    ['mcp', '--json', '--call-timeout', '-1h'],
+  ])('prints nothing on stdout for a wrong command line: %s %s', async (...argv) => {
+    for (const env of [{}, { SLUICE_JSON: 'true' }])
+      await expect(run(argv, { env })).resolves.toMatchObject({ exitCode: 2, stdout: '' });
+  });
+});
+
 describe('--log-format json', () => {
   it.each([
     { argv: ['sync', '--log-format', 'json'], env: {} },

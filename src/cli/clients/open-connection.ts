@@ -4,7 +4,6 @@ import { type Connection, parseConnection } from '../../clients/connection.ts';
 import { ConfigError } from '../../model/errors.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
-import { usageError } from '../options/usage-error.ts';
 import { chooseAccounts } from '../steps/choose-accounts.ts';
 import { describeChosen } from '../steps/describe-chosen.ts';
 import { DEFAULT_CONFIG, loadSettings } from '../steps/load-settings.ts';
@@ -25,11 +24,6 @@ export interface OpenConnection {
  * @throws ConfigError (2) before any request
  */
 export async function openConnection(context: CliContext, globals: GlobalValues): Promise<OpenConnection> {
-  if (globals.json === true)
-    throw usageError(
-      'this prints lines of JSON for another program, and --json one object',
-      'Leave --json out.',
-    );
   const { config = DEFAULT_CONFIG } = globals;
   const connection = parseConnection(
     isYaml(config)

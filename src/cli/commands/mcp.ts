@@ -36,11 +36,8 @@ export const mcpCommand = defineCommand({
   ],
   async run(context, { values, globals }) {
     const { clock, engine, output, signal, stdio } = context;
-    if (globals.json === true || stdio === undefined)
-      throw usageError(
-        'sluice mcp speaks its protocol on stdout, so it has no --json',
-        'Leave out --json and SLUICE_JSON.',
-      );
+    if (stdio === undefined)
+      throw usageError('sluice mcp needs its own stdin and stdout', 'Let an MCP client start it.');
     context.chooseStop('close');
     // A config that cannot be read is told before a client believes that the server works.
     const chosen = await listChosen(context, globals, values.accounts);

@@ -1,3 +1,6 @@
+import { globalOptions } from './global-options.ts';
+import type { Option } from './option.ts';
+
 /** The words that may be options: those after `--` are none. */
 export function listOptionWords(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf('--');
@@ -14,4 +17,16 @@ export function asksForHelp(argv: readonly string[]): boolean {
 /** Whether a word that begins with dashes is a text: a comment of SQL, with a space or a line break after it. */
 export function isDashedText(word: string): boolean {
   return /^--(\s|[^=\s][^=]*[\n\r]\s*\S)/.test(word);
+}
+
+/** Where the first word of the command's name is, -1 without one; `--config help` names a file. */
+export function findCommandAt(argv: readonly string[]): number {
+  return argv.findIndex((word, i) => !word.startsWith('-') && !isGlobalOption(argv[i - 1]));
+}
+
+function isGlobalOption(word: string | undefined): boolean {
+  const options: readonly Option<unknown>[] = Object.values(globalOptions);
+  return options.some(
+    ({ flag, alias, takesValue }) => takesValue && (word === `--${flag}` || word === `-${alias}`),
+  );
 }
