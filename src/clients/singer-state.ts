@@ -18,7 +18,7 @@ export interface SingerState {
 /** Reads a state leniently: with or without its message. */
 export function parseSingerState(value: unknown): SingerState {
   const state = isObject(value) && isObject(value['value']) ? value['value'] : (value ?? {});
-  if (!isObject(state) || !isObject(state['bookmarks'] ?? {}))
+  if (!isObject(state) || !isObject(state['bookmarks'] ?? {}) || isForeign(state))
     return { bookmarks: new Map(), ignored: ['the state'] };
   const bookmarks = new Map<string, Bookmark>();
   const ignored: string[] = [];
@@ -30,4 +30,9 @@ export function parseSingerState(value: unknown): SingerState {
     else ignored.push(`the state of ${name}`);
   }
   return { bookmarks, ignored };
+}
+
+/** Whether it has members, but not the one of every state: a catalog, for example. */
+function isForeign(state: Readonly<Record<string, unknown>>): boolean {
+  return state['bookmarks'] === undefined && Object.keys(state).length > 0;
 }

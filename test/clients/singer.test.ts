@@ -97,14 +97,19 @@ describe('messages of Singer', () => {
     expect(parseSingerState(message['value'])).toEqual({ bookmarks, ignored: [] });
   });
 
-  it.each([undefined, null, {}, { bookmarks: {} }, { value: {} }])('have an empty state as %j', (value) => {
-    expect(parseSingerState(value)).toEqual({ bookmarks: new Map(), ignored: [] });
-  });
+  it.each([undefined, null, {}, { bookmarks: {} }, { value: {} }, { type: 'STATE', value: {} }])(
+    'have an empty state as %j',
+    (value) => {
+      expect(parseSingerState(value)).toEqual({ bookmarks: new Map(), ignored: [] });
+    },
+  );
 
   it.each([
     [{ bookmarks: { items: { date: '2026-01-01' } } }, 'the state of items'],
     [[{ bookmarks: {} }], 'the state'],
     [{ bookmarks: [] }, 'the state'],
+    [{ streams: [{ tap_stream_id: 'items' }] }, 'the state'],
+    [{ type: 'STATE', value: { items: '2026-01-01' } }, 'the state'],
     ['text', 'the state'],
   ])('name a state of another tool: %j', (value, part) => {
     expect(parseSingerState(value)).toEqual({ bookmarks: new Map(), ignored: [part] });

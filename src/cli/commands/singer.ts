@@ -62,7 +62,10 @@ export const singerCommand = defineCommand({
       return toOutcome(0);
     }
     const selected = readSelection(context, values.catalog ?? values.properties, connection);
-    const state = values.state === undefined ? undefined : readJsonFile(context, 'state', values.state);
+    const state = values.state === undefined ? {} : readJsonFile(context, 'state', values.state);
+    // A pipeline that keeps the last line of a target leaves an empty file after a first run that failed; so does a full disk.
+    if (state === undefined)
+      context.output.writeNote(`warning: the state file ${values.state} is empty: all rows are sent`);
     const { bookmarks, ignored } = parseSingerState(state);
     for (const part of ignored)
       context.output.writeNote(`warning: ${part} was not written by Sluice: rows may be sent again`);

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChangeReader } from '../../../src/commands/clients/read-changes.ts';
 import type { ClientStream, StreamDelivery } from '../../../src/model/client-stream.ts';
@@ -14,8 +17,13 @@ const stream: ClientStream = {
   masks: '',
 };
 
+interface TapCall {
+  readonly args?: readonly string[];
+  readonly cwd?: string;
+}
+
 /** Runs the tap over one stream with a row. */
-async function runTap(delivery: Partial<StreamDelivery>) {
+async function runTap(delivery: Partial<StreamDelivery>, { args = [], cwd = '/nowhere' }: TapCall = {}) {
   const settings = {
     streams: [{ name: 'items' }],
     credentials: { secret: SECRET },
@@ -35,7 +43,8 @@ async function runTap(delivery: Partial<StreamDelivery>) {
     ...delivery,
   };
   const reader: ChangeReader = { streams: [stream], deliver: () => Promise.resolve(whole) };
-  const { exitCode, stdout } = await run(['singer', '--config', 'sluice.yaml'], {
+  const { exitCode, stdout, stderr } = await run(['singer', '--config', 'sluice.yaml', ...args], {
+    cwd,
     engine: {
       loadSettings: () => Promise.resolve(settings),
       runSync: () => Promise.resolve(makeRunReport({ streams: [makeStreamReport({ stream: 'items' })] })),
@@ -45,7 +54,11 @@ async function runTap(delivery: Partial<StreamDelivery>) {
     } as never,
   });
   const lines = stdout.trimEnd().split('\n');
-  return { exitCode, messages: lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>) };
+  return {
+    exitCode,
+    stderr,
+    messages: lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>),
+  };
 }
 
 describe('a tap', () => {
@@ -59,5 +72,24 @@ describe('a tap', () => {
       { type: 'ACTIVATE_VERSION', version },
       { type: 'STATE', value: { bookmarks: { items: { version, table_version: version } } } },
     ]);
+  });
+});
+
+describe('a state file', () => {
+  it.each([
+    ['', 'warning: the state file state.json is empty: all rows are sent'],
+    ['{"streams":[]}', 'warning: the state was not written by Sluice: rows may be sent again'],
+    ['{}', undefined],
+    ['{"bookmarks":{}}', undefined],
+  ])('with %j: %s', async (text, warning) => {
+    const cwd = mkdtempSync(join(tmpdir(), 'sluice-state-'));
+    try {
+      writeFileSync(join(cwd, 'state.json'), text);
+      const { exitCode, stderr } = await runTap({}, { args: ['--state', 'state.json'], cwd });
+      expect(exitCode).toBe(0);
+      expect(stderr.split('\n').find((line) => line.startsWith('warning: the state'))).toBe(warning);
+    } finally {
+      rmSync(cwd, { recursive: true, force: true });
+    }
   });
 });
