@@ -24,21 +24,37 @@ export function readContractSchema(
 ): ContractSchema | undefined {
   const file = contractPath(baseDir, stream);
   if (!existsSync(file)) return undefined;
-  const text = readContractText(file).replace(/^\ufeff/, '');
+  const text = readContractText(file, stream).replace(/^\ufeff/, '');
   const { json, problems } = parseContract(text);
-  if (json === undefined) throw refuse(describeProblems(file, problems), file);
+  if (json === undefined) throw refuse(describeProblems(file, problems), file, writeAgain(stream));
   return { path: file, json };
 }
 
-function readContractText(file: string): string {
+function readContractText(file: string, stream: string): string {
   let bytes;
   try {
     bytes = readFileAtMost(file, MOST_BYTES);
   } catch (error) {
-    throw refuse(`contract file ${file} cannot be read: ${(error as Error).message}`, file, error);
+    if ((error as NodeJS.ErrnoException).code === 'EISDIR')
+      throw refuse(
+        `contract file ${file} is a folder`,
+        file,
+        `Move the folder away; \`sluice discover ${stream} --write\` then writes the file.`,
+      );
+    throw refuse(
+      `contract file ${file} cannot be read: ${(error as Error).message}`,
+      file,
+      writeAgain(stream),
+      error,
+    );
   }
-  if (bytes === undefined) throw refuse(`contract file ${file} is larger than 16 MB`, file);
+  if (bytes === undefined)
+    throw refuse(`contract file ${file} is larger than 16 MB`, file, writeAgain(stream));
   return bytes.toString();
+}
+
+function writeAgain(stream: string): string {
+  return `Fix the file, or write it again with \`sluice discover ${stream} --write --force\`.`;
 }
 
 /** Warns of contract files that no stream uses: with a mistyped name, a contract is not applied. */
@@ -48,12 +64,26 @@ export function findStrayContracts(
 ): readonly string[] {
   const folder = path.join(baseDir, 'contracts');
   if (!existsSync(folder)) return [];
-  return readdirSync(folder)
+  return listNames(folder)
     .filter((file) => file.endsWith(SUFFIX) && !streams.includes(file.slice(0, -SUFFIX.length)))
     .map((file) => {
       const name = escapeText(file.slice(0, -SUFFIX.length));
       return `contracts/${escapeText(file)} belongs to no stream and is not applied${suggestName(name, streams)}`;
     });
+}
+
+function listNames(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw error;
+    throw refuse(
+      `${folder} is a file, and must be a folder: contract files are read from it`,
+      folder,
+      'Move the file away, or give it another name.',
+      error,
+    );
+  }
 }
 
 /** Every problem at once, so that one edit can fix them all. */
@@ -68,10 +98,10 @@ function describeProblems(file: string, problems: readonly SchemaProblem[]): str
     : [`${lines.length} problems in contract file ${file}:`, ...lines].join('\n  ');
 }
 
-function refuse(message: string, file: string, cause?: unknown): ConfigError {
+function refuse(message: string, file: string, todo: string, cause?: unknown): ConfigError {
   return new ConfigError(message, {
     code: 'config_invalid',
-    hint: 'Fix the file, or write it again with `sluice discover --write --force`. Nothing was requested.',
+    hint: `${todo} Nothing was requested.`,
     context: { path: file },
     cause,
   });

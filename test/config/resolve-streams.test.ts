@@ -320,7 +320,9 @@ describe('contract and columns', () => {
     expect(read()).toEqual({ path: file, json: { type: 'object' } });
     for (const text of ['[]', '{', 'null']) {
       writeFileSync(file, text);
-      expect(catchConfigError(read).message).toContain(file);
+      const error = catchConfigError(read);
+      expect(error.message).toContain(file);
+      expect(error.hint).toContain('`sluice discover prompts_analytics --write --force`');
     }
   });
 });
@@ -351,6 +353,27 @@ describe('a history', () => {
 });
 
 describe('contract files', () => {
+  it.each([
+    {
+      folder: 'contracts/prompts_analytics.schema.json',
+      message: /prompts_analytics\.schema\.json is a folder$/,
+      hint: 'Move the folder away; `sluice discover prompts_analytics --write` then writes the file. Nothing was requested.',
+    },
+    {
+      file: 'contracts',
+      message: /contracts is a file, and must be a folder/,
+      hint: 'Move the file away, or give it another name. Nothing was requested.',
+    },
+  ])('are read from a folder: $message', ({ folder, file, message, hint }) => {
+    const path = writeConfig(configText());
+    if (folder !== undefined) mkdirSync(join(dirname(path), folder), { recursive: true });
+    if (file !== undefined) writeFileSync(join(dirname(path), file), '');
+    const loaded = loadConfig({ path, env: validEnv });
+    const error = catchConfigError(() => resolveSettings({ loaded, connectors, env: validEnv, nowMs: 0 }));
+    expect(error).toMatchObject({ exitCode: 2, hint });
+    expect(error.message).toMatch(message);
+  });
+
   it('that belong to no stream are reported, with the name they may mean', () => {
     const path = writeConfig(configText('streams: { commerce_top_products: { enabled: false } }\n'));
     mkdirSync(join(dirname(path), 'contracts'));
