@@ -13,8 +13,13 @@ export const REPUBLISH_FIX = 'sluice sync publishes it; fresh streams cost no re
 export const COMPARE_FIX =
   'sluice sync compares all rows there and repairs them; fresh streams cost no request.';
 /** The fix where there is neither a state nor anything published. */
-export const SYNC_FIX =
+const SYNC_FIX =
   'Nothing was synced with this config yet: sluice sync does it. If something was, check stateDir and destination; with an archive in the state folder, sluice rebuild loads it without a request.';
+
+/** The fix where nothing is published. */
+export function adviseForUnpublished(wasSynced: boolean): string {
+  return wasSynced ? REPUBLISH_FIX : SYNC_FIX;
+}
 
 /** A DuckDB file that readers open, and that only a publish changes. */
 export interface PublishedFile {

@@ -62,10 +62,16 @@ function findRefused({ refused }: ReportData): readonly Finding[] {
     times === 1
       ? `The last sync (${formatMoment(startedAt)}) was refused before it began`
       : `${many}, were refused before they began`;
-  const what = endSentence(
-    `${who}, with exit code ${error.exitCode}: ${error.message.replaceAll('\n', '; ')}`,
-  );
+  const what = endSentence(`${who}, with exit code ${error.exitCode}: ${joinLines(error.message)}`);
   return [{ tone: 'bad', what, todo: error.hint }];
+}
+
+/** A message of several lines in one; what ends with a colon, as the count of problems does, opens the list after it. */
+function joinLines(message: string): string {
+  return message
+    .split('\n')
+    .map((line) => line.trim())
+    .reduce((before, line) => `${before}${before.endsWith(':') ? ' ' : '; '}${line}`);
 }
 
 function findUnpublished({ published, runs }: ReportData): readonly Finding[] {

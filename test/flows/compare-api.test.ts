@@ -41,6 +41,15 @@ function change(flow: Flow): void {
 }
 
 describe('verify --against-api', () => {
+  it('begins only where there is a published file', async () => {
+    const begun: string[] = [];
+    const none = createItemsFlow(makeItems(3), { stream: { key: ['id'] } });
+    const compared = compare(none, { onBegin: () => begun.push('none') });
+    await expect(compared).rejects.toThrow('there is no published file');
+    await compare(await createSynced(3), { onBegin: () => begun.push('synced') });
+    expect(begun).toEqual(['synced']);
+  });
+
   it('finds nothing where nothing differs, and is exact where the requests are enough', async () => {
     const flow = await createSynced();
     const { report, items } = await compare(flow);

@@ -306,6 +306,15 @@ async function expectToTellOfRestore(flow: Flow, source: string): Promise<void> 
 }
 
 describe('a project with a lake alone', () => {
+  it('is told, before the first sync, that nothing was synced yet', async () => {
+    const { flow } = createLakeFlow({ config: lakeOnly });
+    const { items } = await verifyState(flow.settings(), { clock: flow.clock });
+    expect(items.find(({ name }) => name === 'lake')).toMatchObject({
+      status: 'failed',
+      fix: expect.stringMatching(/^Nothing was synced with this config yet/) as string,
+    });
+  });
+
   it('is asked and verified as one with a file', async () => {
     const { flow, lake } = createLakeFlow({ config: lakeOnly });
     const report = await syncWell(flow);

@@ -80,6 +80,16 @@ describe('a sync that was refused', () => {
     expect(judge([], none).headline).toBe(`${told}nothing was synced yet`);
   });
 
+  it('is told in one line where the config has several problems', () => {
+    const { refused } = refuse('key_missing', 2);
+    const message =
+      '2 problems in sluice.yaml:\n  sluice.yaml:1:1 source: is required\n  sluice.yaml:2:1 x: unknown key';
+    const health = judge([good], { refused: { ...refused, error: { ...refused.error, message } } });
+    expect(health.findings[0]?.what).toMatch(
+      /exit code 2: 2 problems in sluice\.yaml: sluice\.yaml:1:1 source: is required; sluice\.yaml:2:1 x: unknown key\.$/,
+    );
+  });
+
   it('is worth a note where a neighbour turned it away', () => {
     const health = judge([good], refuse('state_locked', 75, 'another run held the state folder'));
     expect(health).toMatchObject({ tone: 'note', headline: 'The stream is verified and up to date' });

@@ -68,11 +68,11 @@ export const verifyCommand = defineAccountCommand({
     const offline = await engine.verifyState(settings, { ...streams, signal });
     const budget = maxRequests ?? DEFAULT_REQUESTS;
     const note = `asking the API, with at most ${formatCountOf(budget, 'request')}; --max-requests sets another number`;
-    output.writeNote(wrapText(note, output.stderr.columns()));
     const comparison = await engine.compareWithApi(settings, {
       ...streams,
       maxRequests: budget,
       ...(show !== undefined && { show }),
+      onBegin: () => output.writeNote(wrapText(note, output.stderr.columns())),
       signal,
     });
     return toOutcome(context, { ...offline, comparison });

@@ -246,6 +246,7 @@ export interface VerifyRequest extends Cancellable, OfStreams {}
 export interface CompareRequest extends Cancellable, OfStreams {
   readonly maxRequests?: number;
   readonly show?: number;
+  readonly onBegin?: () => void;
 }
 
 /** A change of the state, and who confirms it. */

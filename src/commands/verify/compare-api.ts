@@ -24,6 +24,8 @@ export interface CompareOptions {
   readonly maxRequests?: number;
   /** Most examples of each kind and stream; 5 if omitted. */
   readonly show?: number;
+  /** Called once it is known that there is something to compare, before the first request. */
+  readonly onBegin?: () => void;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
   readonly transport?: Transport | undefined;
@@ -44,6 +46,7 @@ export async function compareWithApi(
   const { clock = systemClock, transport, signal, maxRequests = COMPARE_REQUESTS, show = 5 } = options;
   const streams = selectStreams(settings, options.streams).flatMap(sliceStream);
   await assertComparable(settings.readersFile);
+  options.onBegin?.();
   const api = await openApi(
     settings,
     { transport, neverWaits: true, maxRequests },

@@ -25,8 +25,8 @@ import {
   adviseOn,
   findFileFaults,
   type PublishedFile,
+  adviseForUnpublished,
   REPUBLISH_FIX,
-  SYNC_FIX,
   tryFile,
 } from '../published-file.ts';
 import type {
@@ -145,7 +145,7 @@ export class DuckdbFilePublisher implements ClosedPublisher {
   async verify(kit: VerifyKit): Promise<PublishedFacts | undefined> {
     const path = this.place;
     if (!existsSync(path)) {
-      kit.addMissing(`there is no ${path}`, kit.wasSynced ? REPUBLISH_FIX : SYNC_FIX);
+      kit.addMissing(`there is no ${path}`, adviseForUnpublished(kit.wasSynced));
       return undefined;
     }
     if (this.#record() !== undefined && !this.#isLeft())

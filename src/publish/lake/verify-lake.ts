@@ -10,7 +10,7 @@ import { readLakeEntry } from '../../warehouse/lake-entry.ts';
 import { openForReading } from '../../warehouse/query-published.ts';
 import { isHiddenName } from '../holder-mark.ts';
 import { readFileLineage } from '../lineage.ts';
-import { REPUBLISH_FIX } from '../published-file.ts';
+import { adviseForUnpublished, REPUBLISH_FIX } from '../published-file.ts';
 import type { HeldFacts, PublishedFacts, VerifyKit } from '../publisher.ts';
 import { assertOwner, findParting } from './assert-lake.ts';
 import { inspectLake, type LakeFacts } from './inspect-lake.ts';
@@ -43,7 +43,7 @@ export async function verifyLake(
     return undefined;
   }
   if (found?.manifest.commit === undefined) {
-    kit.addMissing(`there is no lake at ${lake}`, await adviseForMissing(lake));
+    kit.addMissing(`there is no lake at ${lake}`, await adviseForMissing(lake, kit));
     return undefined;
   }
   const { files, rows, problems } = found;
@@ -101,11 +101,11 @@ async function isMoved(database: Database, lake: string): Promise<boolean> {
 }
 
 /** What a sync is to do where there is no lake; a folder that nobody knows it would refuse. */
-async function adviseForMissing(lake: string): Promise<string> {
+async function adviseForMissing(lake: string, { wasSynced }: VerifyKit): Promise<string> {
   const isEmpty =
     !existsSync(lake) || (await readdir(lake)).every((name) => isHiddenName(LAKE_MANIFEST, name));
   return isEmpty || existsSync(`${lake}/${LAKE_MANIFEST}`)
-    ? REPUBLISH_FIX
+    ? adviseForUnpublished(wasSynced)
     : `Put ${LAKE_MANIFEST} back from a backup of the lake. Without one, move what is in the folder away and run sluice sync, which publishes a new lake; into a folder with other files it writes nothing.`;
 }
 

@@ -8,7 +8,7 @@ import type { Lease } from '../../model/state-lock.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { interruptOnAbort } from '../../warehouse/interrupt-on-abort.ts';
 import { readRuns } from '../lineage.ts';
-import { REPUBLISH_FIX, SYNC_FIX } from '../published-file.ts';
+import { adviseForUnpublished, REPUBLISH_FIX } from '../published-file.ts';
 import type {
   CarriedState,
   ClosedCommit,
@@ -248,7 +248,7 @@ export class LakehousePublisher implements ClosedPublisher {
     try {
       const { held } = await this.#look();
       if (held?.generation === undefined) {
-        kit.addMissing(`nothing is published to ${this.place}`, kit.wasSynced ? REPUBLISH_FIX : SYNC_FIX);
+        kit.addMissing(`nothing is published to ${this.place}`, adviseForUnpublished(kit.wasSynced));
         return undefined;
       }
       const changed = [...held.tables].filter(([, { found }]) => found !== 'as published');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ComparedStream, ComparisonReport, VerifyReport } from '../../../src/model/reports.ts';
+import { ConfigError } from '../../../src/model/errors.ts';
 import { run } from '../support/capture.ts';
 import { NOW_MS } from '../support/reports.ts';
 
@@ -108,7 +109,10 @@ describe('verify', () => {
       {
         engine: {
           verifyState: () => Promise.resolve(whole),
-          compareWithApi: () => Promise.resolve(compared(items)),
+          compareWithApi: (_, { onBegin }) => {
+            onBegin?.();
+            return Promise.resolve(compared(items));
+          },
         },
       },
     );
@@ -121,6 +125,17 @@ describe('verify', () => {
     expect(stdout).not.toContain('\u001b[31m');
     expect(stdout).toContain('1 of 1 stream differs from the API');
     expect(stdout).toContain('next: the API may have changed since the last sync.');
+  });
+
+  it('says nothing of requests where there is nothing to compare', async () => {
+    const error = new ConfigError('there is no published file', {
+      code: 'query_failed',
+      hint: 'Sync first.',
+    });
+    const { stderr } = await run(['verify', '--against-api'], {
+      engine: { verifyState: () => Promise.resolve(whole), compareWithApi: () => Promise.reject(error) },
+    });
+    expect(stderr).toBe('error: there is no published file\nSync first.\n');
   });
 
   it('takes the exit code of what kept it from comparing', async () => {
