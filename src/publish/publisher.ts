@@ -213,7 +213,7 @@ export interface VerifyKit {
   readonly isAlone: boolean;
   /** There is a work file: a sync can publish again. */
   readonly hasWork: boolean;
-  /** There is a work file, or another destination has the state. */
+  /** The work file has committed rows, or cannot be looked into, or another destination has the state. */
   readonly wasSynced: boolean;
   /** Adds an item named by the publisher's title. */
   add(status: CheckItem['status'], detail: string, fix?: string): void;

@@ -16,6 +16,8 @@ import { renderStatus } from '../../src/render/render-status.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { queryPublished } from '../../src/warehouse/query-published.ts';
+import { unauthorized } from '../../src/simulator/fault-effects.ts';
+import { when } from '../../src/simulator/faults.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
 import { globOf, lakeTableOf, queryFiles, readLakeManifest } from '../support/read-lake.ts';
 import {
@@ -308,11 +310,17 @@ async function expectToTellOfRestore(flow: Flow, source: string): Promise<void> 
 describe('a project with a lake alone', () => {
   it('is told, before the first sync, that nothing was synced yet', async () => {
     const { flow } = createLakeFlow({ config: lakeOnly });
-    const { items } = await verifyState(flow.settings(), { clock: flow.clock });
-    expect(items.find(({ name }) => name === 'lake')).toMatchObject({
-      status: 'failed',
-      fix: expect.stringMatching(/^Nothing was synced with this config yet/) as string,
-    });
+    const expectToTell = async () => {
+      const { items } = await verifyState(flow.settings(), { clock: flow.clock });
+      expect(items.find(({ name }) => name === 'lake')).toMatchObject({
+        status: 'failed',
+        fix: expect.stringMatching(/^Nothing was synced with this config yet/) as string,
+      });
+    };
+    await expectToTell();
+    flow.simulator.setFaults([when({}, unauthorized())]);
+    expect((await flow.sync()).exitCode).toBe(3);
+    await expectToTell();
   });
 
   it('is asked and verified as one with a file', async () => {

@@ -99,7 +99,9 @@ class Verification {
     const work = mayOpenWork ? await this.#verifyWork() : undefined;
     const place = workFile(this.#settings.stateDir);
     const hasWork = existsSync(place);
-    const wasSynced = hasWork || (await listStateSources(this.#settings)).length > 0;
+    // A first sync that was refused leaves a work file with nothing in it.
+    const hasRows = work === undefined ? hasWork : work.checkpoints.length > 0;
+    const wasSynced = hasRows || (await listStateSources(this.#settings)).length > 0;
     let reference: Reference | undefined = work && { title: 'work file', place, facts: work };
     for (const publisher of this.#publishers) {
       const facts = await publisher.verify(
