@@ -11,7 +11,7 @@ import type { OutputKind } from '../steps/output-file.ts';
 const exports: OutputKind = {
   replaces: 'what `sluice state export` wrote',
   isReplaced: (start) => /^\s*\{\s*"format"\s*:\s*"sluice-state"/.test(start),
-  hint: 'Name a file, e.g. --output state.json, or leave out --output to print it.',
+  hint: 'Name a file, e.g. --output checkpoints.json, or leave out --output to print it.',
 };
 
 /** Checkpoints as JSON. */
@@ -26,11 +26,11 @@ export const stateExportCommand = defineAccountCommand({
       valueName: 'file',
       summary: 'Write this file instead of stdout; an earlier export is replaced',
       group: 'Export:',
-      example: 'state.json',
+      example: 'checkpoints.json',
     }),
   },
   examples: [
-    ['sluice state export --output state.json', 'Before a change that may have to be undone'],
+    ['sluice state export --output checkpoints.json', 'Before a change that may have to be undone'],
     ['sluice state export prompts_analytics', 'One stream, to stdout'],
   ],
   async run(context, { values, globals, argument }) {

@@ -14,8 +14,8 @@ export const stateImportCommand = defineAccountCommand({
   argument: { name: 'FILE', summary: 'what `sluice state export` wrote', required: true },
   options: { yes: flagOption({ flag: 'yes', summary: 'Do not ask', group: 'Import:' }) },
   examples: [
-    ['sluice state import state.json', 'Shows what would change, and asks'],
-    ['sluice state import state.json --yes', 'In a script'],
+    ['sluice state import checkpoints.json', 'Shows what would change, and asks'],
+    ['sluice state import checkpoints.json --yes', 'In a script'],
   ],
   async run(context, { values, globals, argument = '' }) {
     context.chooseStop('close');
