@@ -1,6 +1,7 @@
 import type { Database } from './database.ts';
 import { historyOf, tableName } from './evolve-table.ts';
 import { quoteIdentifier } from './identifiers.ts';
+import { dropPairs, PAIRS, pairRows, sumRows } from './pair-rows.ts';
 import { matchColumns } from './row-equality.ts';
 
 /** A table with a history of its rows. */
@@ -15,6 +16,7 @@ export interface VersionedTable {
 
 // An open version equals its row: the same values, the same run, valid since the row last changed.
 const CLOSING = 'temp."~closing"';
+const UNPAIRED = `SELECT row_id FROM ${PAIRS} WHERE other_id IS NULL`;
 
 /**
  * Makes the open versions equal to the live rows, when history is first enabled or after it was switched off. New
@@ -26,64 +28,82 @@ export async function catchUpHistory(
   syncedAt: string,
 ): Promise<void> {
   if (await isInStep(database, versioned)) return;
-  const table = tableName(versioned.table);
   const history = tableName(historyOf(versioned.table));
   const isNew = (await database.count(`SELECT count(*) FROM ${history} WHERE _valid_to IS NULL`)) === 0;
-  let opened = versioned.live;
-  if (!isNew) {
-    await pairWithVersions(database, versioned);
-    await alignWithVersions(database, versioned);
-    opened = 't.rowid IN (SELECT row_id FROM temp."~pairs" WHERE version_id IS NULL)';
-    await database.run(
-      `UPDATE ${history} SET _valid_to = greatest(_valid_from,
-         coalesce((SELECT least(min(_synced_at), $1::TIMESTAMPTZ) FROM ${table} t WHERE ${opened}), $1::TIMESTAMPTZ))
-       WHERE rowid IN (SELECT version_id FROM temp."~pairs" WHERE row_id IS NULL)`,
-      [syncedAt],
-    );
-  }
+  if (isNew) return openVersions(database, versioned, versioned.live);
+  await pairWithVersions(database, versioned);
+  await moveVersions(database, versioned, syncedAt);
+}
+
+/**
+ * Makes the open versions equal to the live rows of a table that was rebuilt. What the current rules changed begins or
+ * ends with the rebuild, whenever its row was read: before that, the table did not have it, or still had it.
+ */
+export async function renewHistory(
+  database: Database,
+  versioned: VersionedTable,
+  rebuiltAt: string,
+): Promise<void> {
+  await pairWithVersions(database, versioned);
+  await database.run(
+    `UPDATE ${tableName(versioned.table)} SET _synced_at = $1::TIMESTAMPTZ WHERE rowid IN (${UNPAIRED})`,
+    [rebuiltAt],
+  );
+  await moveVersions(database, versioned, rebuiltAt);
+}
+
+/** Closes the versions that no row was paired with, and opens one for each row without a version. */
+async function moveVersions(database: Database, versioned: VersionedTable, syncedAt: string): Promise<void> {
+  const first = `SELECT least(min(_synced_at), $1::TIMESTAMPTZ) FROM ${tableName(versioned.table)} WHERE rowid IN (${UNPAIRED})`;
+  await database.run(
+    `UPDATE ${tableName(historyOf(versioned.table))}
+     SET _valid_to = greatest(_valid_from, coalesce((${first}), $1::TIMESTAMPTZ))
+     WHERE rowid IN (SELECT other_id FROM ${PAIRS} WHERE row_id IS NULL)`,
+    [syncedAt],
+  );
+  await openVersions(database, versioned, `t.rowid IN (${UNPAIRED})`);
+  await dropPairs(database);
+}
+
+async function openVersions(database: Database, versioned: VersionedTable, rows: string): Promise<void> {
   const values = [...valuesOf(versioned).map(quoteIdentifier), '_run_id', '_synced_at AS _valid_from'];
   await database.run(
-    `INSERT INTO ${history} BY NAME SELECT ${values.join(', ')} FROM ${table} t WHERE ${opened}`,
+    `INSERT INTO ${tableName(historyOf(versioned.table))} BY NAME
+     SELECT ${values.join(', ')} FROM ${tableName(versioned.table)} t WHERE ${rows}`,
   );
-  await database.run('DROP TABLE IF EXISTS temp."~pairs"');
 }
 
-/** Pairs each live row with its open version by value: the nth of equal rows with the nth of equal versions. */
+/**
+ * Pairs each live row with its open version. A row that was rewritten unchanged, e.g. from an archive, keeps the age of
+ * its version.
+ */
 async function pairWithVersions(database: Database, versioned: VersionedTable): Promise<void> {
+  const table = tableName(versioned.table);
+  const history = tableName(historyOf(versioned.table));
   const values = valuesOf(versioned).map(quoteIdentifier);
-  const partition = values.length === 0 ? '' : `PARTITION BY ${values.join(', ')}`;
-  const number = (order: string) =>
-    `row_number() OVER (${partition} ORDER BY ${order}) AS _sluice_occurrence`;
-  const alike = [...values, '_sluice_occurrence'].map((name) => `h.${name} IS NOT DISTINCT FROM t.${name}`);
-  await database.run(`CREATE OR REPLACE TEMP TABLE "~pairs" AS SELECT t._sluice_row AS row_id, h._sluice_row AS version_id
-    FROM (SELECT ${[...values, 't.rowid AS _sluice_row'].join(', ')}, ${number('_synced_at, _run_id')}
-      FROM ${tableName(versioned.table)} t WHERE ${versioned.live}) t
-    FULL JOIN (SELECT ${[...values, 'h.rowid AS _sluice_row'].join(', ')}, ${number('_valid_from, _run_id')}
-      FROM ${tableName(historyOf(versioned.table))} h WHERE _valid_to IS NULL) h ON ${alike.join(' AND ')}`);
-}
-
-/** A row that was rewritten unchanged, e.g. from an archive, keeps the age of its version. */
-async function alignWithVersions(database: Database, { table }: VersionedTable): Promise<void> {
-  const pairs = `temp."~pairs" p, ${tableName(historyOf(table))} h WHERE p.row_id = t.rowid AND p.version_id = h.rowid
+  await pairRows(
+    database,
+    { table, where: versioned.live, values, order: '_synced_at, _run_id' },
+    { table: history, where: '_valid_to IS NULL', values, order: '_valid_from, _run_id' },
+  );
+  const pairs = `${PAIRS} p, ${history} h WHERE p.row_id = t.rowid AND p.other_id = h.rowid
     AND (h._run_id IS DISTINCT FROM t._run_id OR h._valid_from IS DISTINCT FROM t._synced_at)`;
-  if ((await database.count(`SELECT count(*) FROM ${tableName(table)} t, ${pairs}`)) === 0) return;
+  if ((await database.count(`SELECT count(*) FROM ${table} t, ${pairs}`)) === 0) return;
   await database.run(
-    `UPDATE ${tableName(table)} AS t SET _run_id = h._run_id, _synced_at = h._valid_from FROM ${pairs}`,
+    `UPDATE ${table} AS t SET _run_id = h._run_id, _synced_at = h._valid_from FROM ${pairs}`,
   );
 }
 
 /** Compares checksums of runs and times: a change of only one table is detected. */
-async function isInStep(database: Database, versioned: VersionedTable): Promise<boolean> {
-  const slice = versioned.isSliced ? ', _slice' : '';
-  const sum = (time: string) =>
-    `count(*) || ' ' || coalesce(sum(hash(_run_id, ${time}${slice})), 0)::VARCHAR AS sum`;
-  const [rows] = await database.all(
-    `SELECT ${sum('_synced_at')} FROM ${tableName(versioned.table)} t WHERE ${versioned.live}`,
-  );
-  const [versions] = await database.all(
-    `SELECT ${sum('_valid_from')} FROM ${tableName(historyOf(versioned.table))} WHERE _valid_to IS NULL`,
-  );
-  return rows?.['sum'] === versions?.['sum'];
+async function isInStep(database: Database, { table, live, isSliced }: VersionedTable): Promise<boolean> {
+  const slice = isSliced ? ['_slice'] : [];
+  const rows = { table: tableName(table), where: live, values: ['_run_id', '_synced_at', ...slice] };
+  const versions = {
+    table: tableName(historyOf(table)),
+    where: '_valid_to IS NULL',
+    values: ['_run_id', '_valid_from', ...slice],
+  };
+  return (await sumRows(database, rows)) === (await sumRows(database, versions));
 }
 
 /** Closes the versions of rows that are about to change or be deleted; `rows` selects their rowids. */

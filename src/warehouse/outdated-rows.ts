@@ -43,10 +43,12 @@ export async function dropOutdated(database: Database, question: OutdatedQuestio
     const same = key.map(
       (name) => `t.${quoteIdentifier(name)} IS NOT DISTINCT FROM s.${quoteIdentifier(name)}`,
     );
-    const writtenAt = isMarkable ? 'greatest(t._synced_at, t._deleted_at)' : 't._synced_at';
+    // A rebuild may give a row its own time, but not its run: the record is compared with when the row was read.
+    const writtenAt = `least(${isMarkable ? 'greatest(t._synced_at, t._deleted_at)' : 't._synced_at'}, u.finished_at)`;
     const newer = `SELECT s._sluice_position FROM ${INCOMING} s
       JOIN ${RETRIED} r ON r.position = s._sluice_position
-      JOIN ${tableName(table)} t ON ${same.join(' AND ')} WHERE ${reach} AND (r.absent OR ${writtenAt} > r.quarantined_at)`;
+      JOIN ${tableName(table)} t ON ${same.join(' AND ')}
+      LEFT JOIN _sluice.runs u ON u.run_id = t._run_id WHERE ${reach} AND (r.absent OR ${writtenAt} > r.quarantined_at)`;
     dropped += await dropRows(database, `_sluice_position IN (${newer})`);
   }
   if (!keepsAbsent)

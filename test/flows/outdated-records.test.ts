@@ -143,6 +143,27 @@ describe('a record in quarantine that the source no longer has', () => {
   });
 });
 
+describe('a record that is newer than the row of its key', () => {
+  it('replaces it, also after a rebuild that gave the row a new version', async () => {
+    const history = { history: true, columns: { v: { type: 'VARCHAR' } } };
+    const project = begin({ history: true }, withFirst({ v: 10 }).concat({ id: 2, date: day(1), v: 1.5 }));
+    const { flow } = project;
+    await project.sync();
+    await project.sync(withFirst({ v: 500 }));
+    flow.clock.stepWall(DAY_MS);
+    const config = project.configOf(history);
+    expect((await flow.rebuild({ config })).exitCode).toBe(0);
+    expect(
+      await flow.query(`SELECT v, _synced_at = _valid_from AS since FROM main.items
+      JOIN main.items_history USING (id, v) WHERE id = 1`),
+    ).toEqual([{ v: '10', since: true }]);
+    removeContractFile(flow);
+    const report = await retryQuarantine(flow.settings(config), { clock: flow.clock });
+    expect(report.streams).toMatchObject([{ tried: 1, outdated: 0, updated: 1 }]);
+    expect(await valuesOf(flow)).toEqual(['500']);
+  });
+});
+
 describe('a record whose key config gives another type since', () => {
   it('waits for a sync', async () => {
     const moment = (at: number) => `2026-01-01T00:00:${String(at).padStart(2, '0')}.000Z`;

@@ -21,7 +21,7 @@ import { applyColumnChanges, planColumns, rememberMasks } from '../../load/plan-
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import { type ReplayedScan, replayScan } from './replay-scan.ts';
 import { readFormer, restoreFormer } from './restore-former.ts';
-import { restoreHistory } from './restore-history.ts';
+import { restoreHistory, restoreTimes, settleHistory } from './restore-history.ts';
 import type { RunContext } from '../../run/run-context.ts';
 
 /** The result of rebuilding one stream. */
@@ -71,6 +71,7 @@ export async function rebuildTable(
   const rowsBefore = existed ? await countLiveRows(database, stream.table, '') : undefined;
   const hadHistory = await tableExists(database, historyOf(stream.table));
   const former = await readFormer(database, stream, archives);
+  if (existed && hadHistory) await settleHistory(context, stream, masked.contract);
   await keepRunRecords(database);
   await database.transaction(async () => {
     for (const table of [
@@ -92,6 +93,7 @@ export async function rebuildTable(
     : 0;
   // Those rows are not of this run.
   if (kept > 0) await database.transaction(() => learnElements(context, stream, 'all'));
+  if (existed) await restoreTimes(context, stream, { older: asideOf(stream.table), hasVersions: hadHistory });
   if (hadHistory) await restoreHistory(context, stream, asideOf(historyOf(stream.table)));
   await database.transaction(async () => {
     for (const { checkpoint } of archives) await restoreCheckpoint(context, checkpoint);

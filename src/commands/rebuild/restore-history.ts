@@ -1,15 +1,57 @@
 import { readContract } from '../../../state/checkpoints.ts';
-import type { Stream } from '../../model/stream.ts';
+import type { LearnedColumn, Stream } from '../../model/stream.ts';
+import { alignWithOlder } from '../../warehouse/align-rows.ts';
 import { findLossyColumns, renameTable } from '../../warehouse/carry-rows.ts';
-import { evolveTable, historyOf } from '../../warehouse/evolve-table.ts';
-import { catchUpHistory } from '../../warehouse/keep-history.ts';
+import { evolveTable, historyOf, isHistory, readColumns } from '../../warehouse/evolve-table.ts';
+import { catchUpHistory, renewHistory } from '../../warehouse/keep-history.ts';
 import { readScope } from '../../warehouse/live-rows.ts';
 import { incomplete } from './find-archive.ts';
 import type { Loading } from '../../run/run-context.ts';
 
 /**
+ * Makes the versions equal to the rows of the table that is about to be rebuilt, if they are not since history was
+ * switched off: what changed until then is not of the rebuild.
+ */
+export async function settleHistory(
+  { database, recordClock }: Loading,
+  stream: Stream,
+  contract: readonly LearnedColumn[],
+): Promise<void> {
+  if (!stream.history || !isHistory(await readColumns(database, historyOf(stream.table)))) return;
+  const columns = contract.filter(({ type }) => type !== 'NULL').map(({ name }) => name);
+  const { live, isSliced } = await readScope(database, stream.table, '');
+  const versioned = { table: stream.table, columns, live, isSliced };
+  await database.transaction(() =>
+    catchUpHistory(database, versioned, new Date(recordClock.now()).toISOString()),
+  );
+}
+
+/**
+ * Gives the rows that the rebuild did not change the run and the times that they had in the older table. Rows that it
+ * changed get its time if their table has versions: the next version of each begins then.
+ */
+export async function restoreTimes(
+  { database, recordClock }: Loading,
+  stream: Stream,
+  { older, hasVersions }: { readonly older: string; readonly hasVersions: boolean },
+): Promise<void> {
+  const now = new Date(recordClock.now()).toISOString();
+  await database.transaction(() =>
+    alignWithOlder(
+      database,
+      { older, newer: stream.table },
+      // `restoreHistory` compares live rows with their versions.
+      hasVersions && stream.history
+        ? { rows: 'marked', otherwise: undefined }
+        : { rows: 'all', otherwise: hasVersions ? now : undefined },
+    ),
+  );
+}
+
+/**
  * Restores the versions of a rebuilt table's rows: they reach further back than the archive, so none is lost.
- * Unchanged rows keep their versions; rows that differ under the current rules get a new one.
+ * Unchanged rows keep their versions; rows that differ under the current rules get a new one, which begins with the
+ * rebuild.
  */
 export async function restoreHistory(context: Loading, stream: Stream, aside: string): Promise<void> {
   const { database, recordClock } = context;
@@ -36,6 +78,6 @@ export async function restoreHistory(context: Loading, stream: Stream, aside: st
     });
     if (!stream.history) return;
     const versioned = { table: stream.table, columns: stored.map(({ name }) => name), live, isSliced };
-    await catchUpHistory(database, versioned, new Date(recordClock.now()).toISOString());
+    await renewHistory(database, versioned, new Date(recordClock.now()).toISOString());
   });
 }
