@@ -1,4 +1,7 @@
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import type { RunReport, StreamReport } from '../../src/model/run-report.ts';
 import {
   createItemsFlow,
@@ -297,5 +300,51 @@ describe('a stream that is no longer cut into slices', () => {
       ['full', 10, 0],
     ]);
     expect(await countSlices(flow)).toEqual({ 'entity=acme': 10, 'entity=globex': 10 });
+  });
+});
+
+describe('verify', () => {
+  const findProblems = async (flow: Flow, stream: StreamInput) =>
+    (await verifyState(flow.settings(configOf(stream).config), { clock: flow.clock })).items.filter(
+      ({ status }) => status !== 'ok',
+    );
+  const keyed = { key: ['id', 'entity'] };
+  const three = [...both, ...rowsOf('initech')];
+
+  it('finds nothing wrong where slices adopted some of the rows of a scan of the whole stream', async () => {
+    const flow = createSlicedFlow(whole, three);
+    await flow.sync();
+    const stream = sliced(['acme', 'globex'], keyed);
+    await resync(flow, three, stream);
+    expect(await countSlices(flow)).toEqual({ 'entity=acme': 10, 'entity=globex': 10, none: 10 });
+    expect(await findProblems(flow, stream)).toEqual([]);
+    await flow.sync({ ...configOf(stream), fullRefresh: true });
+    expect(await findProblems(flow, stream)).toEqual([]);
+  });
+
+  it('finds nothing wrong where a slice has not been read yet', async () => {
+    const flow = createSlicedFlow(whole, three);
+    await flow.sync();
+    flow.simulator.setFaults([
+      ({ query }) => (query.get('entity') === 'globex' ? { status: 404 } : undefined),
+    ]);
+    const stream = sliced(['acme', 'globex'], keyed);
+    expect((await resync(flow, three, stream)).exitCode).toBe(5);
+    expect(await findProblems(flow, stream)).toEqual([]);
+  });
+
+  it('still counts the rows of each slice', async () => {
+    const flow = createSlicedFlow(whole, three);
+    await flow.sync();
+    const stream = sliced(['acme', 'globex'], keyed);
+    await resync(flow, three, stream);
+    const instance = await DuckDBInstance.create(join(flow.stateDir, 'work.duckdb'));
+    const connection = await instance.connect();
+    await connection.run(`DELETE FROM main.items WHERE entity = 'acme' AND id = 3`);
+    connection.closeSync();
+    instance.closeSync();
+    expect((await findProblems(flow, stream)).map(({ detail }) => detail).join()).toMatch(
+      /wrote 10 rows \(entity=acme\) according to its record, but the table has 9 of them/,
+    );
   });
 });

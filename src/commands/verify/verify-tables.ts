@@ -149,11 +149,13 @@ async function compareCounts(
   );
   const written = record?.['written'];
   if (written === null || written === undefined) return undefined;
-  // Rows loaded again, by new rules or from quarantine, no longer have that run's count.
+  // Rows loaded again, by new rules or from quarantine, no longer have that run's count; nor do rows of the whole stream
+  // that a slice adopted, or the reverse.
   const later = await database.count(
     `SELECT count(*) FROM _sluice.stream_runs WHERE stream = $1 AND run_id <> $2
        AND started_at >= (SELECT started_at FROM _sluice.stream_runs WHERE run_id = $2 AND stream = $1 AND slice = $3)
-       AND status = 'complete' AND mode IS DISTINCT FROM 'full' AND mode IS DISTINCT FROM 'incremental'`,
+       AND status = 'complete'
+       AND ((mode IS DISTINCT FROM 'full' AND mode IS DISTINCT FROM 'incremental') OR (slice = '') <> ($3 = ''))`,
     [stream, runId, slice],
   );
   if (later > 0) return undefined;
