@@ -75,6 +75,33 @@ describe('a clock that was years ahead once', () => {
     expect(open).toEqual({ n: 14, ids: 14 });
   });
 
+  it('stays corrected in a rebuild, for rows that it brings back as well', async () => {
+    const machine = createSkewed();
+    const { flow } = machine;
+    await machine.syncAfter(0);
+    machine.setWrong(YEARS_MS);
+    machine.restate();
+    await machine.syncAfter(0, { fullRefresh: true });
+    machine.setWrong(0);
+    machine.restate();
+    await machine.syncAfter(1);
+    await flow.clock.sleep(HOUR_MS);
+    const read = 'SELECT * FROM main.items ORDER BY ALL';
+    const before = await flow.query(read);
+    const rebuilt = await flow.rebuild();
+    expect(rebuilt).toMatchObject({ exitCode: 0, streams: [{ scans: 3 }] });
+    expect(await flow.query(read)).toEqual(before);
+    expect(Date.parse(rebuilt.streams[0]?.to ?? '')).toBeLessThan(flow.clock.now());
+
+    const dated = { ...keyed, key: ['id', 'score'] };
+    const config = { streams: { items: { path: 'items', paginated: true, ...dated } } };
+    expect(await flow.rebuild({ config })).toMatchObject({ exitCode: 0, streams: [{ rowsBefore: 14 }] });
+    const [rows] = await flow.query(
+      `SELECT count(*) AS n, count(*) FILTER (WHERE _synced_at > '2026-02-02') AS later FROM main.items`,
+    );
+    expect(rows).toEqual({ n: 26, later: 0 });
+  });
+
   it('purges nothing that is not old', async () => {
     const machine = createSkewed({ history: true });
     const config = { retention: { runs: '30d', history: '30d', archive: '30d' } };

@@ -50,6 +50,22 @@ export async function findArchive(
   return found;
 }
 
+/**
+ * Corrects the load times of scans as a sync corrects those of their rows: none was loaded after the next one of its
+ * chain, or after now, whatever a clock that was ahead wrote into its header.
+ */
+export function correctLoadTimes(archives: readonly SliceArchive[], nowMs: number): readonly SliceArchive[] {
+  return archives.map((archive) => {
+    let latestMs = nowMs;
+    const newestFirst = archive.scans.toReversed().map((scan) => {
+      const loadedAtMs = Math.min(scan.loadedAtMs, latestMs);
+      latestMs = loadedAtMs - 1;
+      return { ...scan, loadedAtMs };
+    });
+    return { ...archive, scans: newestFirst.toReversed() };
+  });
+}
+
 /** Throws if complete scans do not fit the current config. */
 export function assertFits(settings: OfflineSettings, slice: Stream, scans: readonly ArchivedScan[]): void {
   assertSameAddress(settings, slice, scans);

@@ -4,7 +4,7 @@ import type { RebuildReport, RebuiltStream } from '../../model/reports.ts';
 import { type StreamReport, toReportedError } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Stream } from '../../model/stream.ts';
-import { findArchive, type SliceArchive } from './find-archive.ts';
+import { correctLoadTimes, findArchive, type SliceArchive } from './find-archive.ts';
 import { maskArchives } from './mask-archives.ts';
 import { listWarnings, lookOffline, type OfflineRun, runOffline } from '../offline-run.ts';
 import type { Session, SessionEffects } from '../../sync/session.ts';
@@ -44,11 +44,12 @@ async function planRebuild(
   streams: readonly Stream[],
   signal: AbortSignal | undefined,
 ): Promise<RebuildReport> {
-  const { settings, database } = session;
+  const { settings, database, effects } = session;
   const planned: RebuiltStream[] = [];
   for (const stream of streams) {
     try {
-      const archives = await findArchive(settings, database, stream, signal);
+      const found = await findArchive(settings, database, stream, signal);
+      const archives = correctLoadTimes(found, effects.clock.now());
       planned.push(archives.length === 0 ? emptyStream(stream) : plannedStream(stream, archives));
     } catch (thrown) {
       planned.push(failedStream(stream, toSyncError(thrown)));
@@ -104,7 +105,8 @@ class Rebuild {
     const startedAtMs = recordClock.now();
     let archives: readonly SliceArchive[] = [];
     try {
-      archives = await findArchive(settings, database, stream, signal);
+      const found = await findArchive(settings, database, stream, signal);
+      archives = correctLoadTimes(found, startedAtMs);
       if (archives.length === 0) {
         this.#rebuilt.push(emptyStream(stream));
         return undefined;
@@ -112,7 +114,8 @@ class Rebuild {
       emit({ type: 'stream-started', stream: stream.name, mode: 'full' });
       const { table, report } = await this.#replaceTable(stream, archives, startedAtMs);
       this.#run.add(report);
-      await maskArchives(this.#run.context, archives);
+      // A header's name has the time in it.
+      await maskArchives(this.#run.context, found);
       this.#rebuilt.push(rebuiltStream(stream, archives, table));
       return undefined;
     } catch (thrown) {
