@@ -376,10 +376,13 @@ describe('the archive', () => {
     );
     expect(modes.filter((mode) => mode === 'full')).toHaveLength(3);
     expect(listArchive(flow, '.json').length).toBeLessThanOrEqual(5);
+    const before = await readAll(flow);
     expect(await flow.rebuild()).toMatchObject({
       exitCode: 0,
       streams: [{ rowsBefore: 259, rowsAfter: 259 }],
     });
+    // Runs and times of scans that the archive no longer has included.
+    expect(await readAll(flow)).toEqual(before);
   });
 
   it('never keeps a sync from its end', async () => {
