@@ -47,7 +47,11 @@ describe('a full scan in place of an incremental one, refused for its deletes', 
   it('is loaded from its pages once its user allows the deletes', async () => {
     const flow = await refuse();
     const report = await flow.sync(limitTo(1));
-    expect(streamOf(report)).toMatchObject({ mode: 'full', verdict: 'verified', rowsInTable: retyped.length });
+    expect(streamOf(report)).toMatchObject({
+      mode: 'full',
+      verdict: 'verified',
+      rowsInTable: retyped.length,
+    });
     expect(flow.arrivals.length).toBeLessThan(4);
   });
 

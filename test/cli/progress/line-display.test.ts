@@ -97,10 +97,7 @@ describe('waits', () => {
       [10, { type: 'waiting', reason: 'hourly-quota', untilMs: until }],
       [720_000, { type: 'resumed' }],
     ]);
-    expect(messages).toEqual([
-      'waiting for the quota until 14:00 UTC (12 min left)',
-      'waited 12 min',
-    ]);
+    expect(messages).toEqual(['waiting for the quota until 14:00 UTC (12 min left)', 'waited 12 min']);
   });
 
   it('for an answer to another run name it, and how long they may last', () => {
