@@ -188,6 +188,9 @@ export class OfflineRun {
 }
 
 /** What to report before anything is done. */
-export function listWarnings({ settings, noticed }: Session): string[] {
+export function listWarnings({
+  settings,
+  noticed,
+}: Pick<Session, 'noticed'> & { readonly settings: OfflineSettings }): string[] {
   return [...settings.warnings, ...noticed.map(({ message }) => message)];
 }

@@ -424,6 +424,20 @@ describe('a rebuild', () => {
     expect(streamOf(report)).toMatchObject({ mode: 'incremental', rows: { inserted: 0, updated: 0 } });
   });
 
+  it('creates no state with dryRun, and looks at what is published', async () => {
+    const unsynced = createItemsFlow(items);
+    expect(await unsynced.rebuild({ dryRun: true })).toMatchObject({ exitCode: 0, streams: [{ scans: 0 }] });
+    expect(existsSync(unsynced.stateDir)).toBe(false);
+    const { flow } = await createSyncedFlow();
+    rmSync(join(flow.stateDir, 'work.duckdb'));
+    const before = readdirSync(flow.stateDir);
+    expect(await flow.rebuild({ dryRun: true })).toMatchObject({
+      exitCode: 0,
+      streams: [{ status: 'planned', scans: 2 }],
+    });
+    expect(readdirSync(flow.stateDir)).toEqual(before);
+  });
+
   it('only says what it would do with dryRun', async () => {
     const { flow } = await createSyncedFlow();
     const { mtimeMs } = statSync(flow.duckdbPath);

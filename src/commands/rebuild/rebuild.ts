@@ -1,8 +1,12 @@
+import { existsSync } from 'node:fs';
+import { workFile } from '../../../state/work-file.ts';
+import { systemClock } from '../../model/clock.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import { type SyncError, toSyncError } from '../../model/errors.ts';
 import type { RebuildReport, RebuiltStream } from '../../model/reports.ts';
 import { type StreamReport, toReportedError } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
+import type { SqlSession } from '../../model/sql.ts';
 import type { Stream } from '../../model/stream.ts';
 import { correctLoadTimes, findArchive, type SliceArchive } from './find-archive.ts';
 import { maskArchives } from './mask-archives.ts';
@@ -11,6 +15,7 @@ import type { Session, SessionEffects } from '../../sync/session.ts';
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import { emptyStream, failedStream, plannedStream, rebuiltStream, toStreamReport } from './rebuild-report.ts';
 import { measureArchives, type RebuiltTable, rebuildTable } from './rebuild-stream.ts';
+import { withState } from '../../storage/with-held.ts';
 import { replaceByCopy } from '../../storage/work-copy.ts';
 
 export interface RebuildOptions extends SessionEffects {
@@ -31,25 +36,46 @@ export async function rebuildStreams(
   settings: OfflineSettings,
   options: RebuildOptions = {},
 ): Promise<RebuildReport> {
-  const { archivedOnly = false, dryRun, runId, signal } = options;
+  const { archivedOnly = false, dryRun, runId } = options;
   const streams = selectStreams(settings, options.streams);
   const command = { name: 'rebuild', runId, replaces: streams.map(({ name }) => name) };
-  if (dryRun === true)
-    return lookOffline(settings, command, options, (session) => planRebuild(session, streams, signal));
+  if (dryRun === true) return lookAtArchives(settings, command, streams, options);
   return runOffline(settings, command, options, (run) => new Rebuild(run, archivedOnly).execute(streams));
 }
 
-async function planRebuild(
-  session: Session,
+/** Without a state, what is published says where the archive ends, and none is created. */
+async function lookAtArchives(
+  settings: OfflineSettings,
+  command: Parameters<typeof lookOffline>[1],
   streams: readonly Stream[],
-  signal: AbortSignal | undefined,
+  options: RebuildOptions,
 ): Promise<RebuildReport> {
-  const { settings, database, effects } = session;
+  const { signal, clock = systemClock } = options;
+  const plan = ({ database, noticed }: Looked) =>
+    planRebuild(streams, (stream) => findArchive(settings, database, stream, signal), {
+      nowMs: clock.now(),
+      warnings: listWarnings({ settings, noticed }),
+    });
+  if (existsSync(workFile(settings.stateDir))) return lookOffline(settings, command, options, plan);
+  const held = await withState(settings, (database) => plan({ database, noticed: [] }));
+  return held ?? plan({ database: NO_STATE, noticed: [] });
+}
+
+const NO_STATE: SqlSession = { run: () => Promise.resolve(), all: () => Promise.resolve([]) };
+
+interface Looked extends Pick<Session, 'noticed'> {
+  readonly database: SqlSession;
+}
+
+async function planRebuild(
+  streams: readonly Stream[],
+  find: (stream: Stream) => ReturnType<typeof findArchive>,
+  { nowMs, warnings }: { readonly nowMs: number; readonly warnings: readonly string[] },
+): Promise<RebuildReport> {
   const planned: RebuiltStream[] = [];
   for (const stream of streams) {
     try {
-      const found = await findArchive(settings, database, stream, signal);
-      const archives = correctLoadTimes(found, effects.clock.now());
+      const archives = correctLoadTimes(await find(stream), nowMs);
       planned.push(archives.length === 0 ? emptyStream(stream) : plannedStream(stream, archives));
     } catch (thrown) {
       planned.push(failedStream(stream, toSyncError(thrown)));
@@ -61,7 +87,7 @@ async function planRebuild(
     runId: undefined,
     exitCode: failed[0]?.exitCode ?? 0,
     streams: planned,
-    warnings: listWarnings(session),
+    warnings,
     published: undefined,
     error: undefined,
   };
