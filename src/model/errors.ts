@@ -244,7 +244,7 @@ export function toSyncError(thrown: unknown): SyncError {
   if (isSystemError(thrown) && thrown.code !== 'EMFILE') {
     return new StorageError(`the operating system reported: ${thrown.message}`, {
       code: 'storage_failed',
-      hint: 'Free some space or fix the permissions, then run again. Everything committed before is intact.',
+      hint: `${adviseOn(thrown)}, then run again. Everything committed before is intact.`,
       ...(thrown.path === undefined ? {} : { context: { path: thrown.path } }),
       cause: thrown,
     });
@@ -264,9 +264,17 @@ export function toSyncError(thrown: unknown): SyncError {
   });
 }
 
+/** A file system error that no space and no permission helps with. */
+const MISPLACED: ReadonlySet<string> = new Set(['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY']);
+
+function adviseOn({ code = '', path, dest = path }: SystemError): string {
+  if (!MISPLACED.has(code) || dest === undefined) return 'Free some space or fix the permissions';
+  return `A folder is where a file belongs, or a file where a folder belongs: move ${dest} away`;
+}
+
+type SystemError = Error & { readonly path?: string; readonly dest?: string; readonly code?: string };
+
 // Node marks errors of system calls: ENOSPC, EACCES, EIO, EMFILE, …
-function isSystemError(
-  thrown: unknown,
-): thrown is Error & { readonly path?: string; readonly code?: string } {
+function isSystemError(thrown: unknown): thrown is SystemError {
   return thrown instanceof Error && 'syscall' in thrown && 'errno' in thrown;
 }

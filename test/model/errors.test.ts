@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { LockedError, NetworkError, SyncError } from '../../src/model/errors.ts';
+import { describe, expect, it } from 'vitest';
+import { LockedError, NetworkError, SyncError, toSyncError } from '../../src/model/errors.ts';
 
 it('gives an error other advice, and leaves the first one as it was', () => {
   const error = new LockedError('held', { code: 'state_locked', hint: 'Wait.', wasHeld: 'a run held it' });
@@ -10,4 +10,29 @@ it('gives an error other advice, and leaves the first one as it was', () => {
   expect([error.hint, other.hint]).toEqual(['Wait.', 'Close it.']);
   const { message, name, code, exitCode, wasHeld, stack, recovery } = error;
   expect(other).toMatchObject({ message, name, code, exitCode, wasHeld, stack, recovery });
+});
+
+describe('an error of the file system', () => {
+  it.each([
+    [
+      'EISDIR',
+      { path: '/state/runs.json.tmp', dest: '/state/runs.json' },
+      'move /state/runs.json away, then',
+    ],
+    ['ENOTDIR', { path: '/state/contracts' }, 'move /state/contracts away, then run again'],
+    ['ENOSPC', { path: '/state/runs.json.tmp' }, 'Free some space or fix the permissions, then run again'],
+    ['EISDIR', {}, 'Free some space or fix the permissions, then run again'],
+  ])('%s of %j says what to do', (code, places, hint) => {
+    const thrown = Object.assign(new Error(`${code}: rename`), {
+      code,
+      errno: -1,
+      syscall: 'rename',
+      ...places,
+    });
+    expect(toSyncError(thrown)).toMatchObject({
+      code: 'storage_failed',
+      exitCode: 6,
+      hint: expect.stringContaining(hint) as string,
+    });
+  });
 });
