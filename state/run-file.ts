@@ -1,5 +1,6 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { isDiskFull } from '../src/files/disk-full.ts';
 import { writeWholeSync } from '../src/files/write-whole.ts';
 import type { RunReport } from '../src/model/run-report.ts';
@@ -10,15 +11,20 @@ const KEPT_RUNS = 50;
 
 /**
  * The last runs, newest first, from the small file that also has runs that never reached the warehouse (a rejected
- * key, a full disk). An unreadable file counts as an empty history.
+ * key, a full disk). An unreadable or damaged file counts as an empty history: its runs correct those of the warehouse.
  */
 export function readRunFile(stateDir: string): readonly RunReport[] {
   try {
     const content = JSON.parse(readFileSync(runFile(stateDir), 'utf8')) as {
       version?: unknown;
       runs?: unknown;
+      sum?: unknown;
     };
-    return content.version === 1 && Array.isArray(content.runs) ? content.runs.filter(isRunReport) : [];
+    const { version, runs, sum } = content;
+    if (version !== 1 || !Array.isArray(runs)) return [];
+    // Files of earlier versions have no checksum.
+    if (sum !== undefined && sum !== crc32(JSON.stringify(runs))) return [];
+    return runs.filter(isRunReport);
   } catch {
     return [];
   }
@@ -41,15 +47,28 @@ export function findUnreadable(stateDir: string): string | undefined {
   return undefined;
 }
 
-// Checks the fields that readers rely on; the others are only shown.
+// Checks the fields that readers rely on, or that are written to the warehouse; the others are only shown.
 function isRunReport(value: unknown): value is RunReport {
-  const { runId, startedAt, rows, streams } = (value ?? {}) as Partial<Record<keyof RunReport, unknown>>;
+  const run = (value ?? {}) as Partial<Record<keyof RunReport, unknown>>;
+  const { runId, status, requests, retries, waitedMs, streams } = run;
   return (
-    typeof runId === 'string' &&
-    typeof startedAt === 'string' &&
-    isObject(rows) &&
+    [runId, status].every((text) => typeof text === 'string') &&
+    [requests, retries, waitedMs].every(Number.isFinite) &&
+    hasTimesAndRows(run) &&
     Array.isArray(streams) &&
-    streams.every(isObject)
+    streams.every((stream) => isObject(stream) && hasTimesAndRows(stream))
+  );
+}
+
+function hasTimesAndRows({
+  startedAt,
+  finishedAt,
+  rows,
+}: Partial<Record<keyof RunReport, unknown>>): boolean {
+  return (
+    [startedAt, finishedAt].every((time) => !Number.isNaN(Date.parse(String(time)))) &&
+    isObject(rows) &&
+    Object.values(rows).every(Number.isFinite)
   );
 }
 
@@ -133,7 +152,7 @@ function takeFitting(runs: readonly RunReport[], bytes: number): string | undefi
 }
 
 function toText(runs: readonly RunReport[]): string {
-  return JSON.stringify({ version: 1, runs });
+  return JSON.stringify({ version: 1, sum: crc32(JSON.stringify(runs)), runs });
 }
 
 /** Writes a small file of the state folder (0600) atomically. */

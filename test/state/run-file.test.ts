@@ -1,10 +1,17 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { StreamReport } from '../../src/model/run-report.ts';
 import { appendRunFile, beginRunFile, readRunFile, writeFileAtomically } from '../../state/run-file.ts';
 import { measureSpare, writeIntoSpare } from '../../state/spare-file.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 import { makeRun } from './make-run.ts';
+
+/** What a run did for one stream, as far as the file checks it. */
+function makeStreamRun() {
+  const { startedAt, finishedAt, rows } = makeRun();
+  return { stream: 'items', slice: '', status: 'complete', startedAt, finishedAt, rows, reasons: ['x'] };
+}
 
 /** A report without the members that JSON leaves out. */
 function plain(value: unknown): unknown {
@@ -55,6 +62,35 @@ describe('the run file', () => {
     expect(readRunFile(folder)).toEqual([]);
     appendRunFile(folder, makeRun());
     expect(readRunFile(folder)).toHaveLength(1);
+  });
+
+  it('with any of its bits flipped counts as no history, or is as it was', () => {
+    const folder = makeTempFolder();
+    const file = join(folder, 'runs.json');
+    appendRunFile(folder, { ...makeRun(), streams: [makeStreamRun() as unknown as StreamReport] });
+    const whole = readRunFile(folder);
+    const bytes = readFileSync(file);
+    const answers = Array.from({ length: bytes.length * 8 }, (_, bit) => {
+      const damaged = Buffer.from(bytes);
+      damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7));
+      writeFileSync(file, damaged);
+      return JSON.stringify(readRunFile(folder));
+    });
+    expect(new Set(answers)).toEqual(new Set(['[]', JSON.stringify(whole)]));
+  });
+
+  it('of an earlier version is read without a checksum, but for runs that no table could hold', () => {
+    const folder = makeTempFolder();
+    const damaged = [
+      { finishedAt: undefined },
+      { startedAt: '2026-01-31T12:00:00.000[' },
+      { requests: '1p' },
+      { rows: { ...makeRun().rows, read: null } },
+      { streams: [{ ...makeStreamRun(), finishedAt: 'soon' }] },
+    ].map((parts) => ({ ...makeRun(), ...parts }));
+    const runs = [...damaged, makeRun({ runId: 'run-2' })];
+    writeFileSync(join(folder, 'runs.json'), JSON.stringify({ version: 1, runs }));
+    expect(readRunFile(folder).map(({ runId }) => runId)).toEqual(['run-2']);
   });
 
   it('drops entries that are not runs and keeps the others', () => {
