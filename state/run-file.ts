@@ -152,7 +152,8 @@ function takeFitting(runs: readonly RunReport[], bytes: number): string | undefi
 }
 
 function toText(runs: readonly RunReport[]): string {
-  return JSON.stringify({ version: 1, sum: crc32(JSON.stringify(runs)), runs });
+  const text = JSON.stringify(runs);
+  return `{"version":1,"sum":${crc32(text)},"runs":${text}}`;
 }
 
 /** Writes a small file of the state folder (0600) atomically. */

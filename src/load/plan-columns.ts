@@ -4,6 +4,7 @@ import type { SchemaChange } from '../model/run-report.ts';
 import type { ForcedType } from '../model/schema.ts';
 import type { LearnedColumn, Stream } from '../model/stream.ts';
 import { addDecimals } from '../schema/exact-decimals.ts';
+import { foldConfiguredName } from '../schema/field-rules.ts';
 import { findMaskedColumns } from '../schema/mask-columns.ts';
 import { pathKey } from '../schema/name-columns.ts';
 import type { FieldTree } from '../schema/observe-fields.ts';
@@ -47,30 +48,41 @@ export async function findNewMasks(
 ): Promise<Omit<ColumnChanges, 'retyped'>> {
   const { name, columns } = stream;
   const remembered = (await readMeta(database)).get(masksOf(name)) ?? '{}';
-  const done = JSON.parse(remembered) as MaskedFields;
+  const done = readDone(remembered);
   const wanted = Object.fromEntries(
     // Without a key, the previous one is kept.
     Object.entries(describeMasks(stream, hashKey)).map(([field, how]) =>
-      hashKey === undefined && how !== 'exclude' ? [field, done[field] ?? 'hash'] : [field, how],
+      hashKey === undefined && how !== 'exclude'
+        ? [field, done.get(foldConfiguredName(field)) ?? 'hash']
+        : [field, how],
     ),
   );
   const masks = JSON.stringify(wanted);
   if (masks === remembered) return { masked: undefined, masks: undefined, rehashed: [], remasked: [] };
   const fresh = Object.entries(columns).filter(
-    ([field, { kind }]) => kind !== 'type' && kindOf(done[field]) !== kind,
+    ([field, { kind }]) => kind !== 'type' && kindOf(done.get(foldConfiguredName(field))) !== kind,
   );
   const masked = fresh.length === 0 ? undefined : findMaskedColumns(Object.fromEntries(fresh), learned);
-  const rehashed = Object.keys(wanted).filter(
+  const rehashed = Object.keys(wanted).filter((field) => {
+    const before = done.get(foldConfiguredName(field));
     // Files of earlier versions do not record the key.
-    (field) =>
-      done[field]?.startsWith('hash:') === true &&
-      kindOf(wanted[field]) === 'hash' &&
-      done[field] !== wanted[field],
-  );
-  const remasked = [...new Set([...Object.keys(done), ...Object.keys(wanted)])].filter(
-    (field) => (kindOf(done[field]) === 'hash') !== (kindOf(wanted[field]) === 'hash'),
+    return before?.startsWith('hash:') === true && isHash(wanted[field]) && before !== wanted[field];
+  });
+  const now = readDone(masks);
+  const remasked = [...new Set([...done.keys(), ...now.keys()])].filter(
+    (field) => isHash(done.get(field)) !== isHash(now.get(field)),
   );
   return { masked, masks, rehashed, remasked };
+}
+
+/** How fields are masked, by their names in one spelling: a rule that is only spelled differently is the same. */
+function readDone(masks: string): ReadonlyMap<string, string> {
+  const fields = JSON.parse(masks) as MaskedFields;
+  return new Map(Object.entries(fields).map(([field, how]) => [foldConfiguredName(field), how]));
+}
+
+function isHash(how: string | undefined): boolean {
+  return kindOf(how) === 'hash';
 }
 
 function kindOf(how: string | undefined): string | undefined {

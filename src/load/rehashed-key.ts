@@ -14,19 +14,24 @@ import { findNewMasks } from './plan-columns.ts';
 
 /** Key columns hashed with a different key since the last sync: they match no existing row. */
 function findRehashed({ key, columns, columnChanges }: PreparedLoad): readonly string[] {
-  return listKeyed(columns, key?.columns, columnChanges.rehashed);
+  return listKeyed(columns, key?.columns, columnChanges.rehashed).map(({ name }) => name);
 }
+
+type NamedColumn = Pick<ColumnPlan, 'name' | 'path'>;
 
 /** The columns of a key that these fields fill. */
 function listKeyed(
-  columns: readonly Pick<ColumnPlan, 'name' | 'path'>[],
+  columns: readonly NamedColumn[],
   key: readonly string[] = [],
   fields: readonly string[],
-): readonly string[] {
+): readonly NamedColumn[] {
   return columns
     .filter(({ name, path }) => key.includes(name) && companionSource(path) === undefined)
-    .filter(({ path }) => fields.some((field) => namesField(field, path.map(toFieldName))))
-    .map(({ name }) => name);
+    .filter((column) => isOneOf(fields, column));
+}
+
+function isOneOf(fields: readonly string[], { path }: NamedColumn): boolean {
+  return fields.some((field) => namesField(field, path.map(toFieldName)));
 }
 
 /**
@@ -42,9 +47,7 @@ export async function refuseRemaskedKey(
   const { remasked } = await findNewMasks(database, stream, learned, settings.hashKey);
   // Another key that the config has now may have none of these fields.
   const asked = stream.key.kind === 'fields' ? stream.key.fields : undefined;
-  const columns = learned.filter(
-    ({ path }) => asked?.some((field) => namesField(field, path.map(toFieldName))) !== false,
-  );
+  const columns = learned.filter((column) => asked === undefined || isOneOf(asked, column));
   await refuseRemasked(database, stream, listKeyed(columns, key, remasked));
 }
 
@@ -57,21 +60,27 @@ export async function refuseRemaskedLoad(
   await refuseRemasked(database, stream, listKeyed(columns, key?.columns, columnChanges.remasked));
 }
 
-async function refuseRemasked(database: Database, stream: Stream, key: readonly string[]): Promise<void> {
+async function refuseRemasked(
+  database: Database,
+  stream: Stream,
+  key: readonly NamedColumn[],
+): Promise<void> {
   if (key.length === 0 || !(await tableExists(database, stream.table))) return;
   const held = await countLiveRows(database, stream.table, sliceIdOf(stream));
   if (held === 0) return;
-  // A rule that was removed is not in the config, and nothing in the archive has the values from before it.
-  const isNew = Object.values(stream.columns).some(({ kind }) => kind === 'hash');
-  const [change, way] = isNew
+  const hashed = Object.keys(stream.columns).filter((field) => stream.columns[field]?.kind === 'hash');
+  const isHashed = key.some((column) => isOneOf(hashed, column));
+  // Where the rule was removed, nothing in the archive has the values from before it.
+  const [change, way] = isHashed
     ? [
         'is hashed from now on',
         `\`sluice rebuild ${stream.name}\` hashes it in the table as well, from archived pages and with no request`,
       ]
     : ['is no longer hashed', 'Restore the rule'];
+  const names = key.map(({ name }) => name).join(', ');
   const rows = formatCountOf(held, 'existing row');
   throw new StreamConfigError(
-    `${nameOf(stream)}: its key (${key.join(', ')}) ${change}, so that none of the ${rows} can be matched`,
+    `${nameOf(stream)}: its key (${names}) ${change}, so that none of the ${rows} can be matched`,
     {
       code: 'config_invalid',
       hint: `The table is unchanged. ${way}; or start over: ${startOver(stream)}.`,

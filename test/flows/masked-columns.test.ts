@@ -197,6 +197,33 @@ describe('a key that is hashed from now on', () => {
     },
   );
 
+  it('is told apart from a rule of another field, and from one that is only spelled differently', async () => {
+    const flow = createItemsFlow(rows, { stream: { key: ['id'] } });
+    expect(streamOf(await flow.sync(configOf(hashed))).verdict).toBe('verified');
+    const other = { key: ['id'], columns: { name: { hash: true } } };
+    await expectRefused(flow, other, /its key \(id\) is no longer hashed/);
+    const spelled = { key: ['id'], columns: { Id: { hash: true } } };
+    expect(streamOf(await flow.sync({ force: true, fullRefresh: true, ...configOf(spelled) }))).toMatchObject(
+      {
+        verdict: 'verified',
+        rowsInTable: 60,
+        rows: { inserted: 0, updated: 0, unchanged: 60 },
+      },
+    );
+  });
+
+  it('is refused after the scan where the state was reset and the table was not', async () => {
+    const flow = createItemsFlow(rows, { stream: { key: ['id'] } });
+    await flow.sync();
+    await resetState(flow.settings(), { clock: flow.clock, confirm: () => Promise.resolve(true) });
+    const report = await flow.sync({ force: true, ...configOf(hashed) });
+    expect(streamOf(report).error).toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('is hashed from now on') as string,
+    });
+    expect((await flow.rows('items')).length).toBe(60);
+  });
+
   it('does not matter where the config names another key as well, or the table has no rows', async () => {
     const flow = createItemsFlow(rows, { stream: { key: ['id'] } });
     await flow.sync();

@@ -1,7 +1,7 @@
 import { globalOptions } from './global-options.ts';
 import type { Option } from './option.ts';
 
-/** The words that may be options: those after `--` are none. */
+/** The words that may be options: those after `--` are words as they stand. */
 export function listOptionWords(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf('--');
   return end < 0 ? argv : argv.slice(0, end);
