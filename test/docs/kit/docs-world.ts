@@ -4,6 +4,8 @@ import path from 'node:path';
 import { startSimulatorServer } from '../../../src/simulator/server.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { DEMO_KEY, type Reshape } from '../../../src/simulator/simulator-options.ts';
+import { appendRunFile } from '../../../state/run-file.ts';
+import { makeRun } from '../../state/make-run.ts';
 import { cliEntry } from '../../support/cli-entry.ts';
 import { findExtensions } from '../../support/lake-servers.ts';
 import { listBlocks } from '../markdown.ts';
@@ -156,8 +158,6 @@ function writeClientFiles(project: string): void {
 export const ACCOUNTS: readonly string[] = ['acme', 'globex'];
 /** Accounts that the config no longer has: one for each page that removes one. */
 const REMOVED = ['old-client', 'initech'];
-/** The least that shows a folder to be a state folder. */
-const RUN = { runId: 'r', startedAt: '2026-11-20T08:00:00.000Z', rows: {}, streams: [] };
 
 /** A project of accounts, each with a key and records of its own, and their API. */
 export async function makeAccounts(
@@ -171,11 +171,9 @@ export async function makeAccounts(
   mkdirSync(path.join(project, 'keys'), { recursive: true });
   for (const { name, key } of keys) writeFileSync(path.join(project, 'keys', name), key, { mode: 0o600 });
   for (const name of REMOVED) {
-    mkdirSync(path.join(project, '.sluice', name), { recursive: true });
-    writeFileSync(
-      path.join(project, '.sluice', name, 'runs.json'),
-      JSON.stringify({ version: 1, runs: [RUN] }),
-    );
+    const state = path.join(project, '.sluice', name);
+    mkdirSync(state, { recursive: true });
+    appendRunFile(state, makeRun());
   }
   const config = {
     source: { connector: 'analytics-read', baseUrl: server.baseUrl, apiKey: '${file:./keys/${account}}' },
