@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
 
 /** The state of a file when it was last written. */
 export interface FileMark {
@@ -17,14 +18,30 @@ const CHUNK_BYTES = 2 ** 20;
 export async function fingerprintFile(path: string): Promise<string | undefined> {
   if (statSync(path).size > MOST_BYTES) return undefined;
   const hash = createHash('sha256');
+  await readChunks(path, (chunk) => {
+    hash.update(chunk);
+  });
+  return hash.digest('hex');
+}
+
+/** The CRC-32 of a closed file of any size. */
+export async function checksumFile(path: string): Promise<number> {
+  let sum = 0;
+  await readChunks(path, (chunk) => {
+    sum = crc32(chunk, sum);
+  });
+  return sum;
+}
+
+async function readChunks(path: string, take: (chunk: Buffer) => void): Promise<void> {
   const file = await open(path, 'r');
   try {
     // A stream would leave a buffer behind for each chunk, which costs more than the hash.
     const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
     for (;;) {
       const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES);
-      if (bytesRead === 0) return hash.digest('hex');
-      hash.update(chunk.subarray(0, bytesRead));
+      if (bytesRead === 0) return;
+      take(chunk.subarray(0, bytesRead));
     }
   } finally {
     await file.close();

@@ -29,6 +29,7 @@ const tableSchema = z.object({
       bytes: z.int(),
       /** Undefined in files of earlier releases; the manifest has it. */
       fingerprint: z.string().optional(),
+      crc32: z.int().optional(),
     }),
   ),
   hashes: z.string().optional(),

@@ -105,6 +105,22 @@ describe('a lake file whose values changed inside', () => {
     },
   );
 
+  it('is named by verify with any of its bits changed, also those that no value depends on', async () => {
+    const { flow, lake } = await createFlow(lakeOnly);
+    const random = createRandom();
+    for (const file of [...pathsOf(lake), ...pathsOf(lake, 'items_history')]) {
+      const whole = readFileSync(file);
+      for (let round = 0; round < countRuns(10); round += 1) {
+        const at = Math.floor(random() * whole.length);
+        flip(file, at, 1 << Math.floor(random() * 8));
+        expect(await findFailures(flow), `${file} at ${at}`).toMatchObject([
+          { name: 'lake', detail: expect.stringContaining(file.slice(file.indexOf('date='))) as unknown },
+        ]);
+        writeFileSync(file, whole);
+      }
+    }
+  });
+
   it('is found as well where only the manifest has its fingerprint, as in earlier releases', async () => {
     const { flow, lake, catalog } = await createFlow(lakeOnly);
     await changeFile(

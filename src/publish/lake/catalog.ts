@@ -80,7 +80,13 @@ async function copyState({ session }: LakeJob, tables: readonly TableManifest[])
     generation,
     columns,
     partitionBy,
-    files: files.map(({ path, rows, bytes, fingerprint }) => ({ path, rows, bytes, fingerprint })),
+    files: files.map(({ path, rows, bytes, fingerprint, crc32 }) => ({
+      path,
+      rows,
+      bytes,
+      fingerprint,
+      crc32,
+    })),
     hashes,
   }));
   await session.run(`INSERT INTO ${ATTACHED}._sluice.meta VALUES ($1, $2)`, [

@@ -36,6 +36,8 @@ const fileSchema = z.object({
   bytes: z.int(),
   /** A checksum over the values of its rows. */
   fingerprint: z.string(),
+  /** A checksum over its bytes; undefined in files of earlier releases. */
+  crc32: z.int().optional(),
   /** Minimum and maximum, as text, of columns that hold numbers, dates or the key. */
   range: z.record(z.string(), z.tuple([z.string(), z.string()])),
 });

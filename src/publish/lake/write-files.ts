@@ -5,6 +5,7 @@ import { syncFile } from '../../files/sync-to-disk.ts';
 import { PublishError } from '../../model/errors.ts';
 import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 import type { SqlRow } from '../../model/sql.ts';
+import { checksumFile } from '../../warehouse/fingerprint-file.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { buildFolder, forEach } from './folders.ts';
 import type { LakeJob } from './lake-job.ts';
@@ -132,6 +133,7 @@ async function writePart(
     rows: part.rows,
     bytes: Number(written['file_size_bytes']),
     fingerprint: part.fingerprint,
+    crc32: await checksumFile(file),
     range: readRanges(written, stored, sortBy),
   };
 }
