@@ -1,5 +1,6 @@
+import { readCheckpoints } from '../../state/checkpoints.ts';
 import { StreamConfigError } from '../model/errors.ts';
-import { nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
+import { nameOf, type Stream } from '../model/stream.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { PreparedLoad } from '../run/scan.ts';
 import type { Turn } from '../run/turn.ts';
@@ -42,9 +43,13 @@ export async function refuseRemaskedKey(
   { database, settings }: Pick<RunContext, 'database' | 'settings'>,
   { stream, checkpoint, learned }: Pick<Turn, 'stream' | 'checkpoint' | 'learned'>,
 ): Promise<void> {
-  const key = checkpoint?.keyFields;
-  if (key === undefined) return;
   const { remasked } = await findNewMasks(database, stream, learned, settings.hashKey);
+  if (remasked.length === 0) return;
+  // A slice that was never read shares the table, and the rules, with the others.
+  const checkpoints = checkpoint === undefined ? await readCheckpoints(database) : [checkpoint];
+  const key = checkpoints
+    .filter((one) => one.stream === stream.name)
+    .flatMap(({ keyFields = [] }) => keyFields);
   // Another key that the config has now may have none of these fields.
   const asked = stream.key.kind === 'fields' ? stream.key.fields : undefined;
   const columns = learned.filter((column) => asked === undefined || isOneOf(asked, column));
@@ -66,7 +71,8 @@ async function refuseRemasked(
   key: readonly NamedColumn[],
 ): Promise<void> {
   if (key.length === 0 || !(await tableExists(database, stream.table))) return;
-  const held = await countLiveRows(database, stream.table, sliceIdOf(stream));
+  // Rules apply to the table with all of its slices.
+  const held = await countLiveRows(database, stream.table, '');
   if (held === 0) return;
   const hashed = Object.keys(stream.columns).filter((field) => stream.columns[field]?.kind === 'hash');
   const isHashed = key.some((column) => isOneOf(hashed, column));

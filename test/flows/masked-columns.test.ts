@@ -224,6 +224,33 @@ describe('a key that is hashed from now on', () => {
     expect((await flow.rows('items')).length).toBe(60);
   });
 
+  it.each(['keep', 'hard'] as const)(
+    'is refused before a request where a new slice is read first, with deletes: %s',
+    async (deletes) => {
+      const both = ['acme', 'globex'].flatMap((entity) => rows.map((row) => ({ ...row, entity })));
+      const sliceInto = (entity: string[]) => ({
+        key: ['id'],
+        params: { entity },
+        sliceBy: ['entity'],
+        deletes,
+      });
+      const flow = createItemsFlow(both, {
+        endpoint: { filters: { entity: ['entity'] } },
+        stream: sliceInto(['globex']),
+      });
+      await flow.sync();
+      const hash = { ...sliceInto(['acme', 'globex']), columns: hashed.columns };
+      await expectRefused(flow, hash, /acme.*its key \(id\) is hashed from now on, .* 60 existing rows/);
+      expect(await flow.rebuild(configOf(hash))).toMatchObject({ exitCode: 0 });
+      const report = await flow.sync({ force: true, ...configOf(hash) });
+      expect(report.streams.map(({ verdict, rowsInTable }) => [verdict, rowsInTable])).toEqual([
+        ['verified', 60],
+        ['verified', 60],
+      ]);
+      expect(await flow.query('SELECT count(*) AS n FROM main.items')).toEqual([{ n: 120 }]);
+    },
+  );
+
   it('does not matter where the config names another key as well, or the table has no rows', async () => {
     const flow = createItemsFlow(rows, { stream: { key: ['id'] } });
     await flow.sync();
