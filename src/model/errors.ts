@@ -269,6 +269,8 @@ const MISPLACED: ReadonlySet<string> = new Set(['EISDIR', 'ENOTDIR', 'EEXIST', '
 
 function adviseOn({ code = '', path, dest = path }: SystemError): string {
   if (!MISPLACED.has(code) || dest === undefined) return 'Free some space or fix the permissions';
+  if (code === 'ENOTDIR')
+    return `${dest}, or a part of its path, is a file where a folder belongs: move that file away`;
   return `A folder is where a file belongs, or a file where a folder belongs: move ${dest} away`;
 }
 

@@ -19,7 +19,12 @@ describe('an error of the file system', () => {
       { path: '/state/runs.json.tmp', dest: '/state/runs.json' },
       'move /state/runs.json away, then',
     ],
-    ['ENOTDIR', { path: '/state/contracts' }, 'move /state/contracts away, then run again'],
+    ['EEXIST', { path: '/state/stage' }, 'move /state/stage away, then run again'],
+    [
+      'ENOTDIR',
+      { path: '/state/stage/items' },
+      '/state/stage/items, or a part of its path, is a file where a folder belongs: move that file away, then',
+    ],
     ['ENOSPC', { path: '/state/runs.json.tmp' }, 'Free some space or fix the permissions, then run again'],
     ['EISDIR', {}, 'Free some space or fix the permissions, then run again'],
   ])('%s of %j says what to do', (code, places, hint) => {
