@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { makeFolders } from '../files/make-folders.ts';
 import { syncFolder } from '../files/sync-to-disk.ts';
 import { writeWhole } from '../files/write-whole.ts';
-import { type ArchivedScan, parseArchivedScan } from './archived-scan.ts';
+import { type ArchivedScan, formatArchivedScan, parseArchivedScan } from './archived-scan.ts';
 
 const HEADER = '.json';
 // Written before the commit and renamed after it. After a kill, the checkpoint shows whether the commit happened.
@@ -64,7 +64,7 @@ export async function hasOlderScan(folder: string, beforeMs: number): Promise<bo
 
 /** Writes a pending header next to its records; the commit will confirm it. */
 export async function announceScan(folder: string, scan: ArchivedScan): Promise<void> {
-  await replaceFile(join(folder, nameOf(scan) + PENDING), `${JSON.stringify(scan, undefined, 1)}\n`);
+  await replaceFile(join(folder, nameOf(scan) + PENDING), formatArchivedScan(scan));
 }
 
 /** Confirms a header once its scan is committed. */
@@ -76,7 +76,7 @@ export async function confirmScan(folder: string, scan: ArchivedScan): Promise<v
 
 /** Replaces the header of a scan, e.g. after its records were masked again. */
 export async function replaceScan(folder: string, scan: ArchivedScan): Promise<void> {
-  await replaceFile(join(folder, nameOf(scan) + HEADER), `${JSON.stringify(scan, undefined, 1)}\n`);
+  await replaceFile(join(folder, nameOf(scan) + HEADER), formatArchivedScan(scan));
 }
 
 /** Resolves the pending headers of a killed run: confirms the committed scan and deletes the others. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseSummedJson, toSummedJson } from '../files/summed-json.ts';
 import { verdicts } from '../model/run-report.ts';
 
 const schema = z.object({
@@ -71,9 +72,14 @@ const schema = z.object({
 export type ArchivedScan = z.infer<typeof schema>;
 export type ArchivedContent = ArchivedScan['content'];
 
-/** Parses a header; throws if it is invalid. */
+/** Parses a header; throws if it is invalid, or is not as it was written. */
 export function parseArchivedScan(text: string): ArchivedScan {
-  return schema.parse(JSON.parse(text));
+  return schema.parse(parseSummedJson(text));
+}
+
+/** A header as text. */
+export function formatArchivedScan(scan: ArchivedScan): string {
+  return `${toSummedJson(scan, 1)}\n`;
 }
 
 /** Whether a scan read the whole stream, so that a rebuild can start from it. */

@@ -334,6 +334,32 @@ describe('a rebuild is refused, and the table stays,', () => {
   });
 });
 
+describe('an archived scan whose header says another start date', () => {
+  it('is not loaded: rows between the two dates would be deleted', async () => {
+    const { flow } = await createSyncedFlow({
+      stream: { key: ['id'], cursor: { field: 'date' }, deletes: 'hard' },
+    });
+    const before = await flow.table('items');
+    const header = join(archiveOf(flow), listArchive(flow, '.json').toSorted().at(-1) ?? '');
+    const text = readFileSync(header, 'utf8');
+    const other = text.replace(/("from": "2026-0)\d-\d\d/, '$11-01');
+    expect(other).not.toBe(text);
+    writeFileSync(header, other);
+    expect(await flow.rebuild()).toMatchObject({
+      exitCode: 6,
+      streams: [
+        {
+          error: {
+            code: 'archive_incomplete',
+            message: expect.stringContaining(header) as unknown,
+          },
+        },
+      ],
+    });
+    expect(await flow.table('items')).toEqual(before);
+  });
+});
+
 describe('the archive', () => {
   it('stores what did not change once', async () => {
     const flow = createItemsFlow(items);
