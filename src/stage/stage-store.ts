@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { makeFolders } from '../files/make-folders.ts';
 import { z } from 'zod';
+import { parseSummedJson, toSummedJson } from '../files/summed-json.ts';
 import { writeWhole } from '../files/write-whole.ts';
 import { appendBuffers } from './line-writer.ts';
 import { storageGuard, wrapStorageError } from './storage-errors.ts';
@@ -118,7 +119,7 @@ export class StageStore {
     return storageGuard(folder, async () => {
       await rm(folder, { recursive: true, force: true });
       makeFolders(folder, 0o700);
-      await writeFile(join(folder, 'scan.json'), JSON.stringify(scan), { mode: 0o600 });
+      await writeFile(join(folder, 'scan.json'), toSummedJson(scan), { mode: 0o600 });
       return StageStore.#openAt(folder, 0, options);
     });
   }
@@ -135,7 +136,7 @@ export class StageStore {
       // By rename: a crash in between must not lose the entries.
       const lines = pages.map((page) => `${JSON.stringify(page)}\n`).join('');
       await replaceFile(join(folder, 'pages.ndjson'), lines);
-      await replaceFile(join(folder, 'scan.json'), JSON.stringify(scan));
+      await replaceFile(join(folder, 'scan.json'), toSummedJson(scan));
       return StageStore.#openAt(folder, endByte, {});
     });
   }
@@ -233,7 +234,7 @@ export async function readStage(
   { isProved = false }: { readonly isProved?: boolean } = {},
 ): Promise<{ readonly scan: StagedScan; readonly pages: readonly StagedPageEntry[] } | undefined> {
   try {
-    const scan = stagedScanSchema.parse(JSON.parse(await readFile(join(folder, 'scan.json'), 'utf8')));
+    const scan = stagedScanSchema.parse(parseSummedJson(await readFile(join(folder, 'scan.json'), 'utf8')));
     const records = await open(recordsFileOf(folder), 'r');
     const { size } = await records.stat().finally(() => records.close());
     const pages: StagedPageEntry[] = [];

@@ -18,7 +18,14 @@ import { makeTempFolder } from '../support/temp-folder.ts';
 import { toRecords } from '../warehouse/load-texts.ts';
 import { countRuns } from '../support/seeds.ts';
 
-const scan: StagedScan = { version: 1, stream: 'items', question: 'q', startedAtMs: 1, runId: 'run-1' };
+const scan: StagedScan = {
+  version: 1,
+  stream: 'items',
+  question: 'q',
+  startedAtMs: 1,
+  runId: 'run-1',
+  key: 'k',
+};
 
 /** Page `n` of a scan: three records of two and more bytes a character. */
 function makePage(n: number): StagedLines {
@@ -186,6 +193,24 @@ describe('a stage', () => {
       expect(await readStage(folder)).toBeUndefined();
     },
   );
+
+  it('is of no use when its scan.json has another value than was written', async () => {
+    const folder = join(makeTempFolder(), 'stage');
+    await stagePages(folder, 1);
+    const file = join(folder, 'scan.json');
+    const text = readFileSync(file, 'utf8');
+    for (const [from, to] of [
+      ['"startedAtMs":1', '"startedAtMs":3'],
+      ['run-1', 'run-3'],
+      ['"key"', '"ke{"'],
+    ] as const) {
+      expect(text).toContain(from);
+      writeFileSync(file, text.replace(from, to));
+      expect(await readStage(folder), from).toBeUndefined();
+    }
+    writeFileSync(file, JSON.stringify(scan));
+    expect((await readStage(folder))?.scan, 'of an earlier release').toEqual(scan);
+  });
 
   it.each(['scan.json', 'records.ndjson', 'pages.ndjson'])('is of no use without its %s', async (name) => {
     const folder = join(makeTempFolder(), 'stage');
