@@ -28,7 +28,7 @@ export function publishCombined(job: CombineJob): Promise<JointFile> {
     ...job,
     kind: 'combined',
     async fill(database, found) {
-      await assertLakesAreWhole(database, found);
+      await assertLakesAreWhole(database, found, { readsBytes: true });
       for (const table of await listAccountTables(database, found)) {
         // The `meta` of an account describes its own file.
         if (table.schema === '_sluice' && table.name === 'meta') continue;

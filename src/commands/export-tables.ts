@@ -5,7 +5,7 @@ import type { TableExport } from '../model/reports.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import { exporters } from '../publish/registry.ts';
 import { historyOf } from '../warehouse/evolve-table.ts';
-import { openOwnPublished } from '../warehouse/query-published.ts';
+import { assertLakeHas, openOwnPublished } from '../warehouse/query-published.ts';
 
 export interface TableExportRequest {
   /** Names; all tables without. */
@@ -17,7 +17,7 @@ export interface TableExportRequest {
 /**
  * Writes what is published as tables of Iceberg that readers open by their path: no catalog, no request, no key.
  *
- * @throws ConfigError (2) before the first publish; see `Exporter`
+ * @throws ConfigError (2) before the first publish; StorageError (6) for a lake with missing or damaged files; see `Exporter`
  */
 export async function exportTables(
   settings: OfflineSettings,
@@ -27,7 +27,13 @@ export async function exportTables(
   const selected = streams === undefined ? undefined : selectStreams(settings, streams);
   const names = selected?.flatMap(({ table }) => [table, historyOf(table)]);
   // It says what is wrong with a file that is missing, or of another program.
-  await (await openOwnPublished(readersFile)).release();
+  const published = await openOwnPublished(readersFile);
+  try {
+    const isWanted = (table: string) => names?.includes(table) ?? true;
+    await assertLakeHas(published, readersFile, { isWanted, readsBytes: true });
+  } finally {
+    await published.release();
+  }
   const job = { file: readersFile, place, reach, spillFolder: join(stateDir, 'tmp') };
   const tables = await exporters.iceberg(job, (table) => names?.includes(table) ?? true);
   if (tables.length === 0)

@@ -8,7 +8,7 @@ import { isOutOfMemory, wrapDatabaseError } from './database-errors.ts';
 import { listDerivedViews } from './derived-views.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { groupParts, type PartColumn, type TableParts } from './join-tables.ts';
-import { findLakeLosses } from './lake-losses.ts';
+import { findLakeLosses, type LossSearch } from './lake-losses.ts';
 import { lakeOf, openForReading } from './query-published.ts';
 
 /** Alias of the database that the accounts' files are attached to. No account can have this name. */
@@ -138,21 +138,20 @@ function toColumns(text: string): readonly PartColumn[] {
 /**
  * Rejects lakes with missing rows: their views would give the remaining rows without an error.
  *
- * @param isWanted whether to check a table; each check looks at all its files
  * @throws StorageError naming the account
  */
 export async function assertLakesAreWhole(
   database: Database,
   accounts: readonly AttachedAccount[],
-  isWanted: (table: string) => boolean = () => true,
+  search: LossSearch = {},
 ): Promise<void> {
   for (const { account, file, lake, prefix } of accounts) {
     if (lake === undefined) continue;
-    const losses = await findLakeLosses(database, lake, isWanted, prefix);
+    const losses = await findLakeLosses(database, lake, { ...search, prefix });
     if (losses.length === 0) continue;
     const what = losses.map(({ text }) => text).join('; ');
     throw new StorageError(
-      `account ${account}: the lake ${lake} is incomplete, so rows would be missing (${what})`,
+      `account ${account}: the lake ${lake} is incomplete or damaged, so rows would be missing or wrong (${what})`,
       {
         code: 'state_damaged',
         hint: '`sluice verify` shows how to repair it. If a sync was publishing at that moment, run the command again. Nothing was changed.',

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
 import type { Database } from './database.ts';
+import { checksumFile } from './fingerprint-file.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { type CatalogTable, generationFolder, LAKE_ENTRY, readLakeEntry } from './lake-entry.ts';
 
@@ -12,26 +13,35 @@ export interface LakeLoss {
   readonly text: string;
 }
 
+/** How to look for losses. */
+export interface LossSearch {
+  /** Whether to check a table; each check looks at all its files. All tables when left out. */
+  readonly isWanted?: (table: string) => boolean;
+  /** Reads each file, and compares its bytes with their checksum: for who takes all rows elsewhere. */
+  readonly readsBytes?: boolean;
+  /** What comes before the schema in SQL, if the file is not the current database: `"acme".` */
+  readonly prefix?: string;
+}
+
 /**
  * The tables for which the views of an open `lake.duckdb` would return wrong rows: files are missing or of the wrong
  * size, or counts differ from those published. The views themselves do not notice.
- *
- * @param isWanted whether to check a table; each check looks at all its files
- * @param prefix what comes before the schema in SQL, if the file is not the current database: `"acme".`
  */
 export async function findLakeLosses(
   database: Database,
   lake: string,
-  isWanted: (table: string) => boolean = () => true,
-  prefix = '',
+  { isWanted, readsBytes = false, prefix = '' }: LossSearch = {},
 ): Promise<readonly LakeLoss[]> {
   // A folder of that name that is not ours has no rows to check.
   const entries = `SELECT count(*) FROM ${prefix}_sluice.meta WHERE key = $1`;
   if ((await database.count(entries, [LAKE_ENTRY])) === 0) return [];
   const losses: LakeLoss[] = [];
   for (const table of await readLakeEntry(database, prefix)) {
+    if (isWanted?.(table.table) === false) continue;
     const view = `${prefix}main.${quoteIdentifier(table.table)}`;
-    const loss = isWanted(table.table) ? await findLoss(database, lake, table, view) : undefined;
+    const loss =
+      (await findLoss(database, lake, table, view)) ??
+      (readsBytes ? await findDamage(lake, table) : undefined);
     if (loss !== undefined) losses.push({ table: table.table, text: loss });
   }
   return losses;
@@ -65,6 +75,26 @@ async function findLoss(
   if (held === undefined) return `${table}: its files in ${folder} cannot be read`;
   if (held === wanted) return undefined;
   return `${table}: ${formatCountOf(held, 'row')} in ${folder} instead of ${formatCount(wanted)}`;
+}
+
+async function findDamage(
+  lake: string,
+  { table, generation, files }: CatalogTable,
+): Promise<string | undefined> {
+  const path = await findDamagedFile(generationFolder(lake, table, generation), files);
+  return path === undefined ? undefined : `${table}: ${path} is damaged: its bytes changed`;
+}
+
+/** The first file of a generation's folder that has other bytes than were written. */
+export async function findDamagedFile(
+  folder: string,
+  files: readonly Pick<CatalogTable['files'][number], 'path' | 'crc32'>[],
+): Promise<string | undefined> {
+  for (const { path, crc32 } of files) {
+    const file = join(folder, path);
+    if (crc32 !== undefined && (await checksumFile(file)) !== crc32) return file;
+  }
+  return undefined;
 }
 
 /** Files of a generation's folder that are missing or of the wrong size, by their names alone: none is read. */

@@ -72,7 +72,7 @@ export async function queryAccounts(
   const database = await openAccounts(found);
   try {
     await prove?.(database, found);
-    await assertLakesAreWhole(database, found, (table) => mayRead(sql, table));
+    await assertLakesAreWhole(database, found, { isWanted: (table) => mayRead(sql, table) });
     return { ...(await answer(database, found, sql, options)), leftOut };
   } finally {
     await database.release();

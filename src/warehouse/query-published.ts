@@ -8,7 +8,7 @@ import { assertSelects } from './assert-selects.ts';
 import { answerQuery, type QueryOptions } from './answer-query.ts';
 import { Database } from './database.ts';
 import { readColumnsOf } from './evolve-table.ts';
-import { findLakeLosses, mayRead } from './lake-losses.ts';
+import { findLakeLosses, type LossSearch, mayRead } from './lake-losses.ts';
 
 const OVER_A_LAKE = {
   what: 'query over a lake',
@@ -37,24 +37,27 @@ export async function queryPublished(
       if (lakeOf(path) !== undefined) await assertSelects(database, sql, { onlyReads, ...OVER_A_LAKE });
       else if (options.onlySelects === true)
         await assertSelects(database, sql, { onlyReads, ...OVER_A_FILE });
-      await assertLakeHas(database, path, sql);
+      await assertLakeHas(database, path, { isWanted: (table) => mayRead(sql, table) });
     });
   } finally {
     await database.release();
   }
 }
 
-/** Rejects a query on lake tables with missing rows: the views would return the remaining rows without an error. */
-async function assertLakeHas(database: Database, path: string, sql: string): Promise<void> {
+/** Rejects a lake with missing rows: the views would return the remaining rows without an error. */
+export async function assertLakeHas(
+  database: Database,
+  path: string,
+  search: LossSearch = {},
+): Promise<void> {
   const lake = lakeOf(path);
-  const losses =
-    lake === undefined ? [] : await findLakeLosses(database, lake, (table) => mayRead(sql, table));
+  const losses = lake === undefined ? [] : await findLakeLosses(database, lake, search);
   if (lake === undefined || losses.length === 0) return;
   throw new StorageError(
-    `the lake ${lake} is incomplete, so rows would be missing (${losses.map(({ text }) => text).join('; ')})`,
+    `the lake ${lake} is incomplete or damaged, so rows would be missing or wrong (${losses.map(({ text }) => text).join('; ')})`,
     {
       code: 'state_damaged',
-      hint: '`sluice verify` shows how to repair it. If a sync was publishing at that moment, run the query again. Nothing was changed.',
+      hint: '`sluice verify` shows how to repair it. If a sync was publishing at that moment, run the command again. Nothing was changed.',
       context: { path: lake },
     },
   );

@@ -19,10 +19,10 @@ import type { AccountData } from '../../src/model/account.ts';
 import { openOwnPublished } from '../../src/warehouse/query-published.ts';
 import { collectCrashStates, keepFolder, restoreCrashState } from '../crash/crash-states.ts';
 import { accountAt, writeAccountFile, writeAccountLake } from '../support/account-files.ts';
-import { changeFile, damageBlocksOf } from '../support/damage-file.ts';
+import { changeFile, damageBlocksOf, damageFooter } from '../support/damage-file.ts';
 import { hookSteps, type Step } from '../support/io-steps.ts';
 import { queryCopy } from '../support/published.ts';
-import { openLakeReader } from '../support/read-lake.ts';
+import { lakeTableOf, openLakeReader } from '../support/read-lake.ts';
 import { chooseStride, seed } from '../support/seeds.ts';
 import { createItemsFlow, type Flow, makeFolder, makeItems } from '../support/sync-harness.ts';
 
@@ -100,6 +100,24 @@ describe('publishCombined', () => {
     );
     expect(tables.rows.map((row) => row['table_name'])).toContain('quarantine');
     expect(listLitter(file)).toEqual([]);
+  });
+
+  it('takes no rows of a lake with a damaged file, names it, and leaves the earlier file as it is', async () => {
+    const folder = makeFolder();
+    const lake = join(folder, 'lake');
+    const file = join(folder, 'all.duckdb');
+    await publishCombined({ file, accounts: [await writeAccountLake(lake, 'acme', OLD)] });
+    const before = fingerprint(file);
+    const account = await writeAccountLake(lake, 'acme', NEW);
+    const [{ path } = { path: '' }] = lakeTableOf(account.lake ?? '', 't').files;
+    damageFooter(join(account.lake ?? '', 't', 'current', path));
+    await expect(publishCombined({ file, accounts: [account] })).rejects.toMatchObject({
+      exitCode: 6,
+      code: 'publish_failed',
+      message: expect.stringMatching(/account acme: .*\.parquet is damaged/) as unknown,
+      hint: expect.stringContaining('sluice verify') as unknown,
+    });
+    expect(fingerprint(file)).toEqual(before);
   });
 
   it('takes the rows of lakes as well, and gives a column one type without changing a value', async () => {

@@ -20,7 +20,7 @@ const sections: Readonly<Record<string, readonly string[]>> = {
   '## J. The lake': count(165, 184),
   '## K. Commands that ask the API nothing': count(185, 187),
   '## L. On call': ['L1', 'L2', 'L3', 'L4'],
-  '## M. Files that must prove what they hold': count(1, 7).map((number) => `M${number}`),
+  '## M. Files that must prove what they hold': count(1, 8).map((number) => `M${number}`),
   '## N. Accounts, destinations and copies': count(1, 18).map((number) => `N${number}`),
   '## O. Slices, keys and quarantine': ['O1', 'O2', 'O3', 'O4'],
   '## Q. Trust: versions, counts and clocks': count(1, 20).map((number) => `Q${number}`),

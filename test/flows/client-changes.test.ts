@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { describeSingerSchema } from '../../src/clients/singer-catalog.ts';
 import { listClientStreams, withChanges } from '../../src/commands/clients/read-changes.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
+import { damageFooter } from '../support/damage-file.ts';
+import { lakeTableOf } from '../support/read-lake.ts';
 import { createChanging, keyed, receive, rekeyed } from '../support/client-flow.ts';
 import { createItemsFlow, DAY_MS, makeItems } from '../support/sync-harness.ts';
 
@@ -262,5 +264,25 @@ describe('changes for a client', () => {
     const second = await receive(flow, first.position);
     expect(second.deleted).toHaveLength(99);
     expect(second.deleted[0]).toMatchObject({ date: expect.stringMatching(/^2026-01-0/) as string });
+  });
+});
+
+describe('changes for a client of a lake', () => {
+  it('are not sent while a file of it is damaged: its rows might look deleted or changed', async () => {
+    const flow = createItemsFlow(makeItems(50), {
+      stream: keyed,
+      config: { destination: { parquet: './lake' } },
+    });
+    expect((await flow.sync()).exitCode).toBe(0);
+    const first = await receive(flow);
+    expect(first.rows).toHaveLength(50);
+    const lake = join(flow.folder, 'lake');
+    const [{ path } = { path: '' }] = lakeTableOf(lake).files;
+    damageFooter(join(lake, 'items', 'current', path));
+    await expect(receive(flow, first.position)).rejects.toMatchObject({
+      exitCode: 6,
+      code: 'state_damaged',
+      message: expect.stringContaining(path) as unknown,
+    });
   });
 });

@@ -1,9 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { exportTables } from '../../src/commands/export-tables.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { quoteLiteral } from '../../src/warehouse/identifiers.ts';
+import { damageFooter } from '../support/damage-file.ts';
 import { openReader } from '../support/ducklake-reader.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import {
@@ -12,6 +13,7 @@ import {
   type ObjectStore,
   startObjectStore,
 } from '../support/lake-servers.ts';
+import { lakeTableOf } from '../support/read-lake.ts';
 import { createItemsFlow, type Flow, type FlowConfig, makeItems } from '../support/sync-harness.ts';
 import { setRecords, syncWell } from './lakehouse-suite.ts';
 
@@ -23,6 +25,26 @@ const items = makeItems(50, { perDay: 10 }).map((item) => ({
   parts: [item.id, 'ß'],
   amount: item.id === 3 ? rawJson('9007199254740993') : item.amount,
 }));
+
+it.each([
+  ['lost', (path: string) => rmSync(path)],
+  ['damaged', damageFooter],
+])('an export of a lake whose file is %s is refused with 6, and nothing is written', async (_, damage) => {
+  const flow = createItemsFlow(items, { stream, config: { destination: { parquet: './lake' }, engine } });
+  await syncWell(flow);
+  const lake = join(flow.folder, 'lake');
+  const [{ path } = { path: '' }] = lakeTableOf(lake).files;
+  const file = join(lake, 'items', 'current', path);
+  damage(file);
+  const place = join(flow.folder, 'export');
+  mkdirSync(place);
+  await expect(exportTables(flow.settings(), { place })).rejects.toMatchObject({
+    exitCode: 6,
+    code: 'state_damaged',
+    message: expect.stringContaining(path) as unknown,
+  });
+  expect(readdirSync(place)).toEqual([]);
+});
 
 describeWithServers('an export', () => {
   let store: ObjectStore;

@@ -29,3 +29,13 @@ export async function changeFile(file: string, sql: string): Promise<void> {
     instance.closeSync();
   }
 }
+
+/** Flips a bit of a file's own description, by which the engine may skip rows: it opens the file all the same. */
+export function damageFooter(parquet: string): void {
+  const bytes = readFileSync(parquet);
+  const start = bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8);
+  const at = bytes.indexOf('duckdb', start, 'latin1');
+  if (at === -1) throw new Error(`${parquet} does not name the program that wrote it`);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(parquet, bytes);
+}

@@ -4,7 +4,7 @@ import { makeFolders } from '../../files/make-folders.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import type { ChangePosition, ClientStream, StreamDelivery } from '../../model/client-stream.ts';
 import type { Clock } from '../../model/clock.ts';
-import { LockedError, StorageError } from '../../model/errors.ts';
+import { LockedError } from '../../model/errors.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import {
   CHANGE_LOG,
@@ -17,8 +17,13 @@ import {
 } from '../../warehouse/change-log.ts';
 import { DamagedFileError } from '../../warehouse/database-errors.ts';
 import type { Database } from '../../warehouse/database.ts';
-import { findLakeLosses } from '../../warehouse/lake-losses.ts';
-import { holdsState, lakeOf, openOwnPublished, withPublished } from '../../warehouse/query-published.ts';
+import {
+  assertLakeHas,
+  holdsState,
+  lakeOf,
+  openOwnPublished,
+  withPublished,
+} from '../../warehouse/query-published.ts';
 import { removeDatabase } from '../../warehouse/rewrite-file.ts';
 import { readSentRows } from '../../warehouse/sent-rows.ts';
 import { describeStreams, type DescribedStream, nameMasks } from './describe-streams.ts';
@@ -57,7 +62,7 @@ export async function listClientStreams(
 /**
  * Opens the published tables and the log of their changes for one client.
  *
- * @throws LockedError while another client reads; StorageError for a lake with missing files
+ * @throws LockedError while another client reads; StorageError for a lake with missing or damaged files
  */
 export async function withChanges<T>(
   settings: OfflineSettings,
@@ -106,17 +111,9 @@ async function openLog({ stateDir, readersFile, streams }: OfflineSettings): Pro
   return open();
 }
 
-/** Views over a lake that lost files would return fewer rows: they would look deleted. */
+/** Rows that a lake lost would look deleted, and damaged ones changed. */
 async function assertWhole(database: Database, readersFile: string): Promise<void> {
-  const lake = lakeOf(readersFile);
-  if (lake === undefined || !(await holdsState(database))) return;
-  const [loss] = await findLakeLosses(database, lake);
-  if (loss === undefined) return;
-  throw new StorageError(`the lake ${lake} is incomplete: ${loss.text}`, {
-    code: 'state_damaged',
-    hint: '`sluice verify` shows how to repair it. Nothing was sent.',
-    context: { path: lake },
-  });
+  if (await holdsState(database)) await assertLakeHas(database, readersFile, { readsBytes: true });
 }
 
 interface DeliveryScope {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { type CatalogTable, generationFolder } from '../../warehouse/lake-entry.ts';
-import { checksumFile } from '../../warehouse/fingerprint-file.ts';
+import { findDamagedFile } from '../../warehouse/lake-losses.ts';
 import { selectRows } from '../../warehouse/select-lake.ts';
 import { describeHashes } from '../stored-values.ts';
 import { readManifest } from './manifest.ts';
@@ -29,11 +29,8 @@ export async function findWrongRows(
   held: RowSum,
 ): Promise<string | undefined> {
   const folder = generationFolder(lake, table.table, table.generation);
-  for (const { path, crc32 } of table.files) {
-    const file = join(folder, path);
-    if (crc32 !== undefined && (await checksumFile(file)) !== crc32)
-      return `${file}: damaged: its bytes changed`;
-  }
+  const damaged = await findDamagedFile(folder, table.files);
+  if (damaged !== undefined) return `${damaged}: damaged: its bytes changed`;
   const files = await knowFiles(session, lake, table);
   const [first] = files;
   const wanted = files.reduce(add, { rows: 0, sum: 0n });
