@@ -172,6 +172,20 @@ export function describeRows(name: string, getSite: () => Site): void {
       await syncWell(lake.flow);
       await expectEqual(lake);
     });
+
+    it('follows a column whose type changes, also where both types are stored as text', async () => {
+      const site = getSite();
+      const huge = rawJson('170141183460469231731687303715884105727');
+      const records = ITEMS.map((item, at) => ({ ...item, code: at === 3 ? huge : `code ${at}` }));
+      const lake = await site.create(records, { stream: all });
+      await syncWell(lake.flow);
+      for (const type of ['JSON', 'VARCHAR', 'HUGEINT', 'JSON', 'HUGEINT', 'VARCHAR'] as const) {
+        const items = { path: 'items', paginated: true, ...all, columns: { code: { type } } };
+        await syncWell(lake.flow, { config: { streams: { items } } });
+        await expectEqual(lake);
+      }
+      await expectVerified(lake.flow, site.title);
+    });
   });
 }
 

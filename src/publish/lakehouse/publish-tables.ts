@@ -286,9 +286,13 @@ class TablesPublish {
   }
 }
 
-/** Whether a column got another type or went away: files would keep values of a dropped column, and may not. */
+/**
+ * Whether a column got another type or went away: files would keep values of a dropped column, and may not. Values of the
+ * former type may not be readable as the new one, also where both are stored as the same.
+ */
 function losesColumns({ columns }: StoredTable, before: HeldTable): boolean {
-  return before.columns.some(
-    ({ name, storedAs }) => columns.find((one) => one.name === name)?.storedAs !== storedAs,
-  );
+  return before.columns.some(({ name, type, storedAs }) => {
+    const now = columns.find((one) => one.name === name);
+    return now?.type !== type || now.storedAs !== storedAs;
+  });
 }
