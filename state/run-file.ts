@@ -1,7 +1,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { isDiskFull } from '../src/files/disk-full.ts';
+import { parseSummedJson, toSummedJson } from '../src/files/summed-json.ts';
 import { writeWholeSync } from '../src/files/write-whole.ts';
 import type { RunReport } from '../src/model/run-report.ts';
 import { readProgressFile } from './progress-file.ts';
@@ -15,16 +15,11 @@ const KEPT_RUNS = 50;
  */
 export function readRunFile(stateDir: string): readonly RunReport[] {
   try {
-    const content = JSON.parse(readFileSync(runFile(stateDir), 'utf8')) as {
+    const content = parseSummedJson(readFileSync(runFile(stateDir), 'utf8')) as {
       version?: unknown;
       runs?: unknown;
-      sum?: unknown;
     };
-    const { version, runs, sum } = content;
-    if (version !== 1 || !Array.isArray(runs)) return [];
-    // Files of earlier versions have no checksum.
-    if (sum !== undefined && sum !== crc32(JSON.stringify(runs))) return [];
-    return runs.filter(isRunReport);
+    return content.version === 1 && Array.isArray(content.runs) ? content.runs.filter(isRunReport) : [];
   } catch {
     return [];
   }
@@ -152,8 +147,7 @@ function takeFitting(runs: readonly RunReport[], bytes: number): string | undefi
 }
 
 function toText(runs: readonly RunReport[]): string {
-  const text = JSON.stringify(runs);
-  return `{"version":1,"sum":${crc32(text)},"runs":${text}}`;
+  return toSummedJson({ version: 1, runs });
 }
 
 /** Writes a small file of the state folder (0600) atomically. */
