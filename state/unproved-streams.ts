@@ -42,6 +42,13 @@ export async function writeUnproved(session: SqlSession, unproved: UnprovedStrea
   if (text !== held) await writeMeta(session, ENTRY, text);
 }
 
+/** Adds scans whose rows were read with a key that is not recorded. */
+export async function addUnproved(session: SqlSession, scans: readonly string[]): Promise<void> {
+  const listed = await readUnproved(session);
+  const added = scans.filter((name) => !listed.has(name)).map((name) => [name, ''] as const);
+  await writeUnproved(session, new Map([...listed, ...added]));
+}
+
 /** Takes scans out of the entry: the key reads their rows. */
 export async function forgetUnproved(session: SqlSession, scans: readonly string[]): Promise<void> {
   const unproved = [...(await readUnproved(session))].filter(([name]) => !scans.includes(name));

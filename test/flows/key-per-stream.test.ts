@@ -293,6 +293,42 @@ describe('what is known of it', () => {
   });
 });
 
+describe('a stream whose table was dropped, and rebuilt from the archive', () => {
+  async function dropMine() {
+    const accounts = createAccounts();
+    const { a, later } = accounts;
+    await a.sync({ config: both });
+    const options = { confirm: () => Promise.resolve(true), clock: a.clock, streams: ['mine'] };
+    await resetState(a.settings(both), { ...options, dropTables: true });
+    later();
+    return accounts;
+  }
+
+  it('is refused to another key, which reads other rows than were archived', async () => {
+    const { as, later } = await dropMine();
+    const b = as('b');
+    expect((await b.sync({ config: disabled })).exitCode).toBe(0);
+    const { streams } = await b.rebuild({ config: both });
+    const said = streams.map(({ stream, notes }) => [stream, notes.join()]);
+    expect(said).toEqual([
+      ['cat', ''],
+      ['mine', expect.stringContaining('it is not recorded which key read these rows')],
+    ]);
+    later();
+    expect(await failureOf(b.sync({ config: both }))).toMatchObject(MISMATCH);
+    expect(await namesOf(b)).toEqual(['a']);
+  });
+
+  it('goes on after one more request where the key reads the same rows', async () => {
+    const { a } = await dropMine();
+    expect((await a.rebuild({ config: both })).exitCode).toBe(0);
+    expect((await a.sync({ config: both, streams: ['mine'] })).exitCode).toBe(0);
+    expect(notesOf(a)).toContain('the key reads the same data of mine as well');
+    const status = await readStatus(a.settings(both), a.clock.now());
+    expect(status.streams.map(({ isUnproved }) => isUnproved)).toEqual([undefined, undefined]);
+  });
+});
+
 describe('a stream with slices', () => {
   const sliced = (...entities: string[]): FlowConfig => ({
     streams: {

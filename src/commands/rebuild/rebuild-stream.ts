@@ -6,6 +6,7 @@ import {
   keepRunRecords,
   restoreRunRecords,
 } from '../../../state/set-aside.ts';
+import { addUnproved } from '../../../state/unproved-streams.ts';
 import type { ArchivedScan } from '../../archive/archived-scan.ts';
 import { formatCountOf, verbOf } from '../../text/format-count.ts';
 import type { SchemaChange } from '../../model/run-report.ts';
@@ -13,6 +14,7 @@ import { type Checkpoint, type LearnedColumn, sliceIdOf, type Stream } from '../
 import { createFieldTree } from '../../schema/observe-fields.ts';
 import { dropTable, renameTable } from '../../warehouse/carry-rows.ts';
 import { historyOf, tableExists } from '../../warehouse/evolve-table.ts';
+import { listScansOf } from '../../warehouse/held-tables.ts';
 import { countLiveRows } from '../../warehouse/live-rows.ts';
 import { learnElements } from '../../load/learn-elements.ts';
 import { carryRows } from './carry-rows.ts';
@@ -54,6 +56,9 @@ interface RebuildOptions {
 // Names with a space, which no stream's table can have.
 const asideOf = (table: string): string => `${table} before rebuild`;
 
+const UNKNOWN_KEY =
+  'it is not recorded which key read these rows: the next sync first checks that its key reads the same data';
+
 /**
  * Rebuilds a stream's table, columns, key and quarantine from its archived scans, in the order of their commits.
  * Works on a copy of the work file: until the caller replaces the original, a failure or a kill changes nothing.
@@ -71,6 +76,7 @@ export async function rebuildTable(
   const rowsBefore = existed ? await countLiveRows(database, stream.table, '') : undefined;
   const hadHistory = await tableExists(database, historyOf(stream.table));
   const former = await readFormer(database, stream, archives);
+  const known = existed ? (await listScansOf(database, stream.table)).map(({ name }) => name) : [];
   if (existed && hadHistory) await settleHistory(context, stream, masked.contract);
   await keepRunRecords(database);
   await database.transaction(async () => {
@@ -95,10 +101,15 @@ export async function rebuildTable(
   if (kept > 0) await database.transaction(() => learnElements(context, stream, 'all'));
   if (existed) await restoreTimes(context, stream, { older: asideOf(stream.table), hasVersions: hadHistory });
   if (hadHistory) await restoreHistory(context, stream, asideOf(historyOf(stream.table)));
+  // The archive does not say which key read its rows, and the state's key may have come later.
+  const unknown = (await listScansOf(database, stream.table)).flatMap(({ name }) =>
+    known.includes(name) ? [] : name,
+  );
   await database.transaction(async () => {
     for (const { checkpoint } of archives) await restoreCheckpoint(context, checkpoint);
     await restoreFormer(database, stream, former);
     await restoreRunRecords(database);
+    await addUnproved(database, unknown);
   });
   await dropTable(database, asideOf(stream.table));
   // The file contains the bytes of both tables until it is compacted.
@@ -113,7 +124,7 @@ export async function rebuildTable(
     rowsKept: kept,
     rowsQuarantined: quarantined,
     schemaChanges: compareContracts(before, await readContract(database, stream.name)),
-    notes: describeReplayed(replayed),
+    notes: [...describeReplayed(replayed), ...(unknown.length === 0 ? [] : [UNKNOWN_KEY])],
   };
 }
 
