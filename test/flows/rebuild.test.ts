@@ -228,6 +228,31 @@ describe('rows that the archive does not hold any more', () => {
     expect(await flow.query(values)).toEqual(before);
   });
 
+  it.each([
+    ['with a key', { key: ['id'] }],
+    ['with none', { columns: { id: { exclude: true }, name: { exclude: true } } }],
+  ] as const)('stay marked where the first scan of the archive marked them: %s', async (_, rules) => {
+    const stream = { ...rules, cursor: false, deletes: 'soft' } as const;
+    const flow = await createFlowWithKept(stream);
+    const marked = 'SELECT count(*) AS n FROM main.items WHERE _deleted_at IS NOT NULL';
+    expect(await flow.query(marked)).toEqual([{ n: 10 }]);
+    const read = 'SELECT * FROM main.items ORDER BY ALL';
+    const before = await flow.query(read);
+    expect(await flow.rebuild()).toMatchObject({
+      exitCode: 0,
+      streams: [{ scans: 1, rowsBefore: 100, rowsAfter: 100, rowsKept: 10 }],
+    });
+    expect(await flow.query(read)).toEqual(before);
+    // A row that the archive has is marked by its own scans.
+    await nextDay(flow, (records) => records.slice(1));
+    await flow.sync({ fullRefresh: true });
+    const hard = configOf({ ...stream, deletes: 'hard' });
+    expect(await flow.rebuild({ config: hard })).toMatchObject({
+      streams: [{ rowsAfter: 99, rowsKept: 10 }],
+    });
+    expect(await flow.query('SELECT count(*) AS n FROM main.items')).toEqual([{ n: 109 }]);
+  });
+
   it('are distinguished from the others whatever their fields are called', async () => {
     const lists = Object.fromEntries(['o', 'n', 's', 't', 'm'].map((name) => [name, [1, { id: 2 }]]));
     const flow = await createFlowWithKept({ key: ['id'] }, lists);

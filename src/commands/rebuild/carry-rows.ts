@@ -125,17 +125,19 @@ async function listCandidates(
   const runs = archives.flatMap(({ scans }) => scans.map(({ runId }) => quoteLiteral(runId)));
   // Rows that the archive once gave and no longer gives under the current rules are quarantined, deleted, or merged.
   const isOlder = `o._run_id NOT IN (${runs.join(', ')})`;
-  const isMarked = columns.has('_deleted_at');
-  // Without a key a scan replaces what it covers: only rows it marked as deleted outlive it.
-  const outlives = (startedAtMs: number): string | undefined => {
-    if (keyed || stream.write === 'append') return isOlder;
-    return isMarked
-      ? `${isOlder} AND o._deleted_at < ${quoteLiteral(new Date(startedAtMs).toISOString())}::TIMESTAMPTZ`
-      : undefined;
+  const isMarkable = columns.has('_deleted_at');
+  const outlives = ({ scans: [first] }: SliceArchive): string | undefined => {
+    if (first === undefined) return undefined;
+    // The first scan did not have the rows that it marked, so no scan of the archive does.
+    const markedByIt = `o._run_id = ${quoteLiteral(first.runId)} AND o._deleted_at IS NOT NULL`;
+    if (keyed || stream.write === 'append') return isMarkable ? `(${isOlder} OR ${markedByIt})` : isOlder;
+    // Without a key a scan replaces what it covers: only rows that are marked as deleted outlive it.
+    const at = quoteLiteral(new Date(first.loadedAtMs).toISOString());
+    return isMarkable ? `((${isOlder} AND o._deleted_at < ${at}::TIMESTAMPTZ) OR ${markedByIt})` : undefined;
   };
   const parts = archives.map((archive) => ({
     slice: sliceIdOf(archive.stream),
-    outlives: outlives(archive.scans[0]?.loadedAtMs ?? 0),
+    outlives: outlives(archive),
   }));
   const isSliced = columns.has('_slice') && parts.every(({ slice }) => slice !== '');
   if (!isSliced) return parts.flatMap(({ outlives }) => outlives ?? []);
