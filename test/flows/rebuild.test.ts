@@ -10,6 +10,8 @@ import {
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { sliceStream } from '../../src/model/stream.ts';
+import { archiveFolder } from '../../src/storage/state-folder.ts';
 import { archiveOf, listArchive } from '../support/archive-files.ts';
 import {
   createItemsFlow,
@@ -252,6 +254,32 @@ describe('rows that the archive does not hold any more', () => {
     });
     expect(await flow.query('SELECT count(*) AS n FROM main.items')).toEqual([{ n: 109 }]);
   });
+
+  it.each(['keep', 'soft'] as const)(
+    'are taken over where the archive of another slice reaches further back, with deletes: %s',
+    async (deletes) => {
+      const slices = ['acme', 'globex'].flatMap((entity) =>
+        makeItems(20).map((item) => ({ ...item, entity })),
+      );
+      const flow = createItemsFlow(slices, {
+        stream: { key: ['id'], deletes, params: { entity: ['acme', 'globex'] }, sliceBy: ['entity'] },
+        endpoint: { filters: { entity: ['entity'] } },
+      });
+      await flow.sync();
+      await nextDay(flow, ([first, , ...others]) => [{ ...(first as object), name: 'restated' }, ...others]);
+      await flow.sync({ fullRefresh: true });
+      await nextDay(flow, ([, ...others]) => others);
+      await flow.sync({ fullRefresh: true });
+      const [acme] = flow.settings().streams.flatMap(sliceStream);
+      if (acme === undefined) throw new Error('the stream has no slices');
+      const folder = archiveFolder(flow.stateDir, acme);
+      const headers = readdirSync(folder).filter((name) => name.endsWith('.json'));
+      for (const name of headers.toSorted().slice(0, 2)) rmSync(join(folder, name));
+      const before = await flow.query('SELECT * FROM main.items ORDER BY ALL');
+      expect(await flow.rebuild()).toMatchObject({ exitCode: 0, streams: [{ scans: 4, rowsKept: 2 }] });
+      expect(await flow.query('SELECT * FROM main.items ORDER BY ALL')).toEqual(before);
+    },
+  );
 
   it('are distinguished from the others whatever their fields are called', async () => {
     const lists = Object.fromEntries(['o', 'n', 's', 't', 'm'].map((name) => [name, [1, { id: 2 }]]));

@@ -122,12 +122,15 @@ async function listCandidates(
   { older, keyed }: { readonly older: string; readonly keyed: boolean },
 ): Promise<readonly string[]> {
   const columns = await readColumns(database, older);
-  const runs = archives.flatMap(({ scans }) => scans.map(({ runId }) => quoteLiteral(runId)));
-  // Rows that the archive once gave and no longer gives under the current rules are quarantined, deleted, or merged.
-  const isOlder = `o._run_id NOT IN (${runs.join(', ')})`;
   const isMarkable = columns.has('_deleted_at');
-  const outlives = ({ scans: [first] }: SliceArchive): string | undefined => {
+  const isSliced = columns.has('_slice') && archives.every((archive) => sliceIdOf(archive.stream) !== '');
+  const outlives = (archive: SliceArchive): string | undefined => {
+    const [first] = archive.scans;
     if (first === undefined) return undefined;
+    // Rows that the archive once gave and no longer gives under the current rules are quarantined, deleted, or merged.
+    // Slices share the ids of runs: the archive of another one may reach further back.
+    const scans = isSliced ? archive.scans : archives.flatMap((one) => one.scans);
+    const isOlder = `o._run_id NOT IN (${scans.map(({ runId }) => quoteLiteral(runId)).join(', ')})`;
     // The first scan did not have the rows that it marked, so no scan of the archive does.
     const markedByIt = `o._run_id = ${quoteLiteral(first.runId)} AND o._deleted_at IS NOT NULL`;
     if (keyed || stream.write === 'append') return isMarkable ? `(${isOlder} OR ${markedByIt})` : isOlder;
@@ -139,7 +142,6 @@ async function listCandidates(
     slice: sliceIdOf(archive.stream),
     outlives: outlives(archive),
   }));
-  const isSliced = columns.has('_slice') && parts.every(({ slice }) => slice !== '');
   if (!isSliced) return parts.flatMap(({ outlives }) => outlives ?? []);
   const rebuilt = parts.map(({ slice }) => isOfSlice(slice));
   return [
