@@ -107,7 +107,7 @@ describe('a state that only the lake holds', () => {
     rmSync(flow.stateDir, { recursive: true });
     await expect(flow.sync({ force: true })).rejects.toMatchObject({
       exitCode: 6,
-      message: expect.stringContaining(`${path}: 3 rows instead of 10`) as unknown,
+      message: expect.stringContaining(`${path}: damaged: its bytes changed`) as unknown,
     });
   });
 });
@@ -203,6 +203,33 @@ describe('a lake with a file that is damaged inside', () => {
     for (const file of [pathsOf(lake)[1] ?? '', join(lake, 'lake.duckdb')]) rmSync(file);
     expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
     expect(await verify()).toEqual([]);
+  });
+});
+
+describe('a lake with a file whose columns cannot be read', () => {
+  it('ends a sync that publishes with 6, which names the file and what makes it whole', async () => {
+    const { flow, lake } = createLakeFlow();
+    await syncWell(flow);
+    // Views read their columns from the first file.
+    const [path = ''] = pathsOf(lake);
+    const whole = readFileSync(path);
+    writeFileSync(
+      path,
+      Buffer.concat([whole.subarray(0, 60), Buffer.alloc(whole.length - 68, 0xff), whole.subarray(-8)]),
+    );
+    addDay(flow);
+    expect(await flow.sync({ force: true, fullRefresh: true })).toMatchObject({
+      exitCode: 6,
+      error: {
+        code: 'publish_failed',
+        message: `cannot publish the lake ${lake}: ${path} is damaged`,
+        hint: expect.stringMatching(/^Move this file and .*lake\.duckdb away and run sluice sync/) as unknown,
+      },
+    });
+    for (const file of [path, join(lake, 'lake.duckdb')]) rmSync(file);
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect((await verifyState(flow.settings(), { clock: flow.clock })).exitCode).toBe(0);
+    expect(await countRows(lake)).toEqual([{ n: 51 }]);
   });
 });
 

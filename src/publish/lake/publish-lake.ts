@@ -37,6 +37,7 @@ import {
 import { expire, findExpiry, isPublished, openLake } from './open-lake.ts';
 import { planTable, type TablePlan } from './plan-table.ts';
 import { describeHashes } from '../stored-values.ts';
+import { describeUnreadable } from './unreadable-file.ts';
 import { writeFiles } from './write-files.ts';
 
 /**
@@ -59,7 +60,9 @@ export async function publishLake(job: LakeJob): Promise<PublishedLake | undefin
     publish = new LakePublish(job, manifest);
     return await publish.run();
   } catch (error) {
-    throw describeFailure(job.lake, error, publish?.hasFlipped === true);
+    const tables = publish?.tables ?? [];
+    const damage = await describeUnreadable(job.session, job.lake, tables, error);
+    throw describeFailure(job.lake, damage ?? error, publish?.hasFlipped === true);
   }
 }
 
@@ -82,6 +85,11 @@ class LakePublish {
   /** Whether readers may already see new rows. */
   get hasFlipped(): boolean {
     return this.#hasFlipped;
+  }
+
+  /** As they were published before. */
+  get tables(): readonly TableManifest[] {
+    return this.#manifest.tables;
   }
 
   async run(): Promise<PublishedLake> {

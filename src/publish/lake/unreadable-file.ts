@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { BugError, PublishError } from '../../model/errors.ts';
+import { LAKE_CATALOG } from '../../model/lake.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, generationFolder } from '../../warehouse/lake-entry.ts';
@@ -22,6 +24,29 @@ export async function findUnreadable(
     }
   }
   return undefined;
+}
+
+/** What makes a damaged file whole again where the state is in the state folder. */
+export function adviseOnDamage(lake: string): string {
+  return `Move this file and ${join(lake, LAKE_CATALOG)} away and run sluice sync: both are written again, without a request for fresh streams.`;
+}
+
+/** The error of a statement that failed as a file of the lake is damaged; undefined for any other. */
+export async function describeUnreadable(
+  session: SqlSession,
+  lake: string,
+  tables: Parameters<typeof findUnreadable>[2],
+  thrown: unknown,
+): Promise<PublishError | undefined> {
+  if (!(thrown instanceof BugError)) return undefined;
+  const path = await findUnreadable(session, lake, tables);
+  if (path === undefined) return undefined;
+  return new PublishError(`cannot publish the lake ${lake}: ${path} is damaged`, {
+    code: 'publish_failed',
+    hint: `${adviseOnDamage(lake)} Everything synced is committed in the state folder.`,
+    context: { path },
+    cause: thrown,
+  });
 }
 
 async function canRun(session: SqlSession, sql: string): Promise<boolean> {

@@ -16,13 +16,11 @@ import { assertOwner, findParting } from './assert-lake.ts';
 import { inspectLake, type LakeFacts } from './inspect-lake.ts';
 import { readManifest } from './manifest.ts';
 import { findWrongRows } from './prove-rows.ts';
-import { findUnreadable } from './unreadable-file.ts';
+import { adviseOnDamage, findUnreadable } from './unreadable-file.ts';
 import { RELOAD } from '../../text/reload-advice.ts';
 
 const adviseOnFiles = (lake: string) =>
   `sluice sync writes again what is missing or of the wrong size; fresh streams cost no request. If that does not help, move ${join(lake, LAKE_CATALOG)} away first.`;
-const adviseOnDamage = (lake: string) =>
-  `Move this file and ${join(lake, LAKE_CATALOG)} away and run sluice sync: both are written again, without a request for fresh streams.`;
 const MOVED_FIX = 'sluice sync writes the views for this folder; fresh streams cost no request.';
 // Without a work file, the state is in the lake alone.
 const LONE_LAKE_FIX = `Put the lake back from a backup. Without one, move its folder away: ${RELOAD}`;
