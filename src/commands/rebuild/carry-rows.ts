@@ -93,12 +93,12 @@ async function isKeyFormatSame(
     const before = olds.find((column) => column.name === name);
     const now = news.find((column) => column.name === name);
     if (before === undefined || now === undefined) return true;
-    if (before.type !== now.type && SPELT_ANEW.test(before.type)) return false;
+    if (before.type !== now.type && SPELLED_BY_TYPE.test(before.type)) return false;
     return hasCompanion(before, olds) === hasCompanion(now, news);
   });
 }
 
-const SPELT_ANEW = /^(?:TIMESTAMP|DOUBLE|DECIMAL|JSON)/;
+const SPELLED_BY_TYPE = /^(?:TIMESTAMP|DOUBLE|DECIMAL|JSON)/;
 
 function hasCompanion({ path }: LearnedColumn, columns: readonly LearnedColumn[]): boolean {
   const beside = pathKey(companionPath(path));
