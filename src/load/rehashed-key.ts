@@ -96,7 +96,7 @@ async function refuseRemasked(
 }
 
 /** Commands that read a stream into a new table. */
-function startOver({ name }: Stream): string {
+export function startOver({ name }: Stream): string {
   return `\`sluice state reset ${name} --drop-tables\`, then \`sluice sync --streams ${name}\``;
 }
 

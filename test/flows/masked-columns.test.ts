@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -12,11 +12,13 @@ import { rebuildStreams } from '../../src/commands/rebuild/rebuild.ts';
 import { resetState } from '../../src/commands/state/change-state.ts';
 import { errorStatus, unauthorized } from '../../src/simulator/fault-effects.ts';
 import { when } from '../../src/simulator/faults.ts';
+import { archiveOf, listArchive } from '../support/archive-files.ts';
 import { changeFile } from '../support/damage-file.ts';
 import { createSimulatorTransport } from '../support/simulator-transport.ts';
 import {
   buildConfig,
   createItemsFlow,
+  DAY_MS,
   type Flow,
   type ItemsOptions,
   makeItems,
@@ -196,6 +198,32 @@ describe('a key that is hashed from now on', () => {
       await expectRefused(flow, { key: ['id'], deletes }, /its key \(id\) is no longer hashed/);
     },
   );
+
+  it('is not sent from one command to the other where rows are older than the archive', async () => {
+    const flow = createItemsFlow(rows, { stream: { key: ['id'], deletes: 'keep' } });
+    await flow.sync();
+    await flow.clock.sleep(DAY_MS);
+    flow.simulator.editRecords('items', (all) => all.slice(1));
+    await flow.sync({ fullRefresh: true });
+    const [oldest = ''] = listArchive(flow, '.json').toSorted();
+    rmSync(join(archiveOf(flow), oldest));
+    const { streams } = await flow.rebuild(configOf({ ...hashed, deletes: 'keep' }));
+    expect(streams).toMatchObject([
+      {
+        error: {
+          code: 'archive_incomplete',
+          message: expect.stringContaining('its key is hashed from now on') as string,
+          hint: expect.stringMatching(
+            /rebuild items --archived-only.*state reset items --drop-tables/,
+          ) as string,
+        },
+      },
+    ]);
+    const only = { archivedOnly: true, ...configOf({ ...hashed, deletes: 'keep' }) };
+    expect(await flow.rebuild(only)).toMatchObject({ exitCode: 0 });
+    const report = await flow.sync({ force: true, ...configOf({ ...hashed, deletes: 'keep' }) });
+    expect(streamOf(report)).toMatchObject({ verdict: 'verified', rowsInTable: 59 });
+  });
 
   it('is told apart from a rule of another field, and from one that is only spelled differently', async () => {
     const flow = createItemsFlow(rows, { stream: { key: ['id'] } });

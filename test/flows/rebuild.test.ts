@@ -345,7 +345,7 @@ describe('rows that the archive does not hold any more', () => {
     const hashKey = 'a key of 16 letters';
     const config = configOf({ key: ['id'], columns: { id: { hash: true } } }, { hashKey });
     const { streams } = await flow.rebuild({ config });
-    expect(streams[0]?.error?.message).toContain('cannot be distinguished');
+    expect(streams[0]?.error?.message).toContain('its key is hashed from now on');
     expect(await flow.rebuild({ config, archivedOnly: true })).toMatchObject({ exitCode: 0 });
   });
 });

@@ -1,4 +1,5 @@
 import { readCheckpoint, readContract, writeContract } from '../../../state/checkpoints.ts';
+import { startOver } from '../../load/rehashed-key.ts';
 import { type LearnedColumn, sliceIdOf, type Stream } from '../../model/stream.ts';
 import { companionPath } from '../../schema/field-paths.ts';
 import { pathKey } from '../../schema/name-columns.ts';
@@ -44,9 +45,8 @@ export async function carryRows(
   const candidates = await listCandidates(context, stream, archives, { older, keyed: key !== undefined });
   if (candidates.length === 0) return 0;
   if ((await countCandidates(database, { older, candidates })) === 0) return 0;
-  const isComparable =
-    key === undefined ||
-    (!key.some((name) => cleared.has(name)) && (await isKeyFormatSame(context, stream, key, contract)));
+  if (key?.some((name) => cleared.has(name)) === true) throw toRehashedRefusal(stream);
+  const isComparable = key === undefined || (await isKeyFormatSame(context, stream, key, contract));
   const missing = isComparable
     ? await findMissingRows(database, { older, newer, key, candidates })
     : undefined;
@@ -151,6 +151,15 @@ async function listCandidates(
       part.outlives === undefined ? [] : [`${rebuilt[at] ?? ''} AND ${part.outlives}`],
     ),
   ];
+}
+
+/** A full refresh would be refused as well: its rows could not be matched either. */
+function toRehashedRefusal(stream: Stream) {
+  return incomplete(
+    stream,
+    'its key is hashed from now on, and earlier rows that are not in it have the key without the hash',
+    `\`sluice rebuild ${stream.name} --archived-only\` leaves these rows out; or start over: ${startOver(stream)}`,
+  );
 }
 
 function toRefusal(stream: Stream, reason: string) {

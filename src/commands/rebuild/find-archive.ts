@@ -99,10 +99,14 @@ function nameContent({ file, sha256 }: ArchivedContent): string {
 }
 
 /** The error of a rebuild with an incomplete archive. */
-export function incomplete(stream: Stream, reason: string): StorageError {
+export function incomplete(
+  stream: Stream,
+  reason: string,
+  advice = `\`sluice sync --full-refresh --streams ${stream.name}\` reads it from the API; from then on the archive is complete`,
+): StorageError {
   return new StorageError(`${nameOf(stream)}: its table cannot be rebuilt from the archive: ${reason}`, {
     code: 'archive_incomplete',
-    hint: `The table is unchanged. \`sluice sync --full-refresh --streams ${stream.name}\` reads it from the API; from then on the archive is complete.`,
+    hint: `The table is unchanged. ${advice}.`,
     context: { stream: stream.name },
   });
 }
