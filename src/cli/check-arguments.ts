@@ -47,7 +47,13 @@ export async function checkDashes(given: ArgumentsToCheck): Promise<void> {
       ({ flag, alias }) => words[at - 1] === `--${flag}` || words[at - 1] === `-${alias}`,
     );
     if (before?.takesValue === true) refuseValue(before, word);
-    if (isBundle(word, options)) throw await unknownOption(word, names, given.chosen);
+    if (!isBundle(word, options)) continue;
+    const glued = options.find(({ alias, takesValue }) => takesValue && alias === word[1]);
+    if (glued === undefined) throw await unknownOption(word, names, given.chosen);
+    throw usageError(
+      `-${word[1]} needs a space before its value`,
+      `Write it as -${word[1]} ${glued.flag.toUpperCase()}, or as --${glued.flag}=${glued.flag.toUpperCase()}`,
+    );
   }
 }
 

@@ -172,12 +172,16 @@ describe('a wrong command line is refused with exit code 2', () => {
     { argv: ['-c', '-h', 'sync'], message: '--config needs a value' },
     { argv: ['-c', '-1h', 'sync'], message: '--config needs a value' },
     { argv: ['--deadline', '-h', 'sync'], message: '--deadline needs a value' },
-    ...['-1h', '-ch', '-hc', '-hh', '-h5', '-h=1', '-c-h', '-.h'].flatMap((word) => [
+    ...['-1h', '-hc', '-hh', '-h5', '-h=1', '-.h'].flatMap((word) => [
       { argv: ['sync', word], message: `unknown option: ${word}` },
       { argv: [word], message: `unknown option: ${word}` },
     ]),
     { argv: ['config', '-1h'], message: 'unknown option: -1h' },
     { argv: ['sync', '-phunter2hunter2'], message: 'unknown option: -p' },
+    ...['-ch', '-c-h', '-csluice.yaml'].flatMap((word) => [
+      { argv: ['sync', word], message: '-c needs a space before its value' },
+      { argv: [word], message: '-c needs a space before its value' },
+    ]),
     { argv: ['sync', '--help=no'], message: '--help only takes the values true and false' },
   ])('which asks for no help: $argv', async ({ argv, message }) => {
     await expect(refuse(argv)).resolves.toMatchObject({ exitCode: 2, code: 'usage_invalid', message });
