@@ -5,7 +5,7 @@ import { writeWhole } from '../files/write-whole.ts';
 import type { AccountData } from '../model/account.ts';
 import type { JointFile } from '../model/accounts-report.ts';
 import { LAKE_CATALOG } from '../model/lake.ts';
-import { listAccountTables } from '../warehouse/attach-accounts.ts';
+import { assertLakesAreWhole, listAccountTables } from '../warehouse/attach-accounts.ts';
 import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { groupParts, joinTables, type TableParts } from '../warehouse/join-tables.ts';
 import { type KeptViews, keptFile, readKeptViews } from '../warehouse/kept-generations.ts';
@@ -43,6 +43,7 @@ export function writeAccountsCatalog(
     file,
     kind: 'views',
     async fill(database, found) {
+      await assertLakesAreWhole(database, found);
       for (const one of found) {
         const lake = dirname(one.file);
         named.push({ account: one.account, lake, tables: await readLakeEntry(database, one.prefix) });

@@ -20,14 +20,18 @@ import {
   findBrokenAccount,
   type FoundAccounts,
 } from '../warehouse/attach-accounts.ts';
+import { checkReadable } from '../warehouse/check-readable.ts';
 import { Database } from '../warehouse/database.ts';
 import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
+import { lookInto } from '../warehouse/look-into.ts';
 import { type AccountsFileKind, describeSources, readSources, writeSources } from './accounts-file.ts';
 import { refuseForeign, refuseLost } from './own-published.ts';
 
 /** How long to wait for another process that writes the same file, ms: what it has read may be outdated. */
 const WAIT_MS = 60_000;
 const LOOK_MS = 100;
+
+const MOST_BYTES = 32 * 2 ** 20;
 
 /** Options of both kinds of files. */
 export interface ReplaceOptions {
@@ -55,7 +59,7 @@ type Job = AccountsFileJob & FoundAccounts;
 
 /**
  * Makes a file from the files of accounts and puts it in its place, whole or not at all (invariant 4). A file made from
- * the same commits is left alone. After a kill at any point there is the old file or the new one, and the next call
+ * the same commits is left alone, unless it is damaged. After a kill at any point there is the old file or the new one, and the next call
  * removes temporary files.
  *
  * @throws PublishError: 2 if the file there must not be replaced, 6 if something failed; LockedError (75); the signal's own error.
@@ -150,7 +154,7 @@ async function build(job: Job, file: string, before: string | undefined): Promis
     return await interruptOnAbort(database, signal, async () => {
       await refuseForeign(database, found, job.accounts);
       const sources = await describeSources(database, found);
-      if (JSON.stringify(sources) === before) return false;
+      if (JSON.stringify(sources) === before && (await isIntact(job.file))) return false;
       await database.run('CREATE SCHEMA _sluice');
       // Each account's part of a table takes memory on each thread: on one, hundreds fit, at half the effort.
       await database.beginLoad(Infinity);
@@ -167,6 +171,16 @@ async function build(job: Job, file: string, before: string | undefined): Promis
   } finally {
     await database.release();
   }
+}
+
+/** Whether all values of a file can be read; one that is too large to read after every run counts as intact. */
+async function isIntact(file: string): Promise<boolean> {
+  if (statSync(file).size > MOST_BYTES) return true;
+  const read = async (database: Database) => {
+    await checkReadable(database);
+    return true;
+  };
+  return (await lookInto(file, read)) === true;
 }
 
 function assertIsComplete(file: string): void {

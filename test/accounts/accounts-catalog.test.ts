@@ -8,7 +8,8 @@ import type { PartitionRule } from '../../src/model/lake.ts';
 import { openOwnPublished } from '../../src/warehouse/query-published.ts';
 import { collectCrashStates, restoreCrashState } from '../crash/crash-states.ts';
 import { accountAt, writeAccountLake } from '../support/account-files.ts';
-import { openLakeReader, queryFiles } from '../support/read-lake.ts';
+import { damageColumns } from '../support/damage-file.ts';
+import { lakeTableOf, openLakeReader, queryFiles } from '../support/read-lake.ts';
 import { chooseStride, seed } from '../support/seeds.ts';
 import { makeFolder } from '../support/sync-harness.ts';
 
@@ -72,6 +73,20 @@ function fingerprint(file: string) {
 }
 
 describe('writeAccountsCatalog', () => {
+  it('is not made over a lake with a file whose columns cannot be read, which it names', async () => {
+    const { file, accounts, write } = await makeLakes();
+    const [{ lake = '' } = { lake: '' }] = accounts;
+    const [{ path } = { path: '' }] = lakeTableOf(lake, 'only_acme').files;
+    damageColumns(join(lake, 'only_acme', 'current', path));
+    await expect(write()).rejects.toMatchObject({
+      exitCode: 6,
+      code: 'publish_failed',
+      message: expect.stringMatching(/account acme: .*only_acme: its files in .* cannot be read/) as unknown,
+      hint: expect.stringContaining('sluice verify') as unknown,
+    });
+    expect(existsSync(file)).toBe(false);
+  });
+
   it('has a view for each table of any lake, whose rows are those of the lakes', async () => {
     const { accounts, file, write } = await makeLakes();
     expect(await write()).toEqual({ path: file, isReplaced: true, bytes: statSync(file).size, leftOut: [] });

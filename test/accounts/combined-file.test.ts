@@ -102,6 +102,20 @@ describe('publishCombined', () => {
     expect(listLitter(file)).toEqual([]);
   });
 
+  it('is written again where a block of it is damaged, though no account has published since', async () => {
+    const { file, accounts, publish } = await makeWorld();
+    const many = ['CREATE TABLE large AS SELECT hash(i) AS id FROM range(20000) r(i)'];
+    const [, globex] = accounts;
+    const all = [await writeAccountFile(makeFolder(), 'acme', ...OLD, ...many), ...(globex ? [globex] : [])];
+    await publishCombined({ file, accounts: all });
+    await damageBlocksOf(file, 'large');
+    expect(await publishCombined({ file, accounts: all })).toMatchObject({ isReplaced: true });
+    const { rows } = await queryCopy(file, 'SELECT count(DISTINCT id) AS n FROM large');
+    expect(rows).toEqual([{ n: 20_000 }]);
+    expect(await publishCombined({ file, accounts: all })).toMatchObject({ isReplaced: false });
+    expect(await publish()).toMatchObject({ isReplaced: true });
+  });
+
   it('takes no rows of a lake with a damaged file, names it, and leaves the earlier file as it is', async () => {
     const folder = makeFolder();
     const lake = join(folder, 'lake');

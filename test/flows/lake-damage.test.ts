@@ -17,6 +17,7 @@ import { gatherReport } from '../../src/commands/report/gather-report.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { judgeHealth } from '../../src/report/judge-health.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
+import { damageColumns } from '../support/damage-file.ts';
 import { hookSteps } from '../support/io-steps.ts';
 import { openLakeWriter } from '../support/lake-writer.ts';
 import { globOf, lakeTableOf, queryFiles } from '../support/read-lake.ts';
@@ -212,11 +213,7 @@ describe('a lake with a file whose columns cannot be read', () => {
     await syncWell(flow);
     // Views read their columns from the first file.
     const [path = ''] = pathsOf(lake);
-    const whole = readFileSync(path);
-    writeFileSync(
-      path,
-      Buffer.concat([whole.subarray(0, 60), Buffer.alloc(whole.length - 68, 0xff), whole.subarray(-8)]),
-    );
+    damageColumns(path);
     addDay(flow);
     expect(await flow.sync({ force: true, fullRefresh: true })).toMatchObject({
       exitCode: 6,

@@ -39,3 +39,9 @@ export function damageFooter(parquet: string): void {
   bytes[at] = (bytes[at] ?? 0) ^ 1;
   writeFileSync(parquet, bytes);
 }
+
+/** Makes a file that no program can open for its columns; it begins, ends and is as long as before. */
+export function damageColumns(parquet: string): void {
+  const bytes = readFileSync(parquet);
+  writeFileSync(parquet, bytes.fill(0xff, 60, bytes.length - 8));
+}
