@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeSingerSchema } from '../../src/clients/singer-catalog.ts';
@@ -264,6 +264,26 @@ describe('changes for a client', () => {
     const second = await receive(flow, first.position);
     expect(second.deleted).toHaveLength(99);
     expect(second.deleted[0]).toMatchObject({ date: expect.stringMatching(/^2026-01-0/) as string });
+  });
+});
+
+describe('changes for a client whose log has a damaged block', () => {
+  it('are all rows once, and then those that change', async () => {
+    const { flow, edit, syncAll } = createChanging(keyed, 5_000);
+    await syncAll();
+    const first = await receive(flow);
+    const log = join(flow.stateDir, 'changes.duckdb');
+    const bytes = readFileSync(log);
+    // Past the headers and the block that the engine reads to open it.
+    for (let at = 12_288 + 262_144; at < bytes.length; at += 262_144)
+      bytes[at + 200] = (bytes[at + 200] ?? 0) ^ 1;
+    writeFileSync(log, bytes);
+    const again = await receive(flow, first.position);
+    expect(again).toMatchObject({ isWhole: true });
+    expect(again.rows).toHaveLength(5_000);
+    edit((records) => void (records[3] = { ...records[3], name: 'changed' }));
+    await syncAll();
+    expect((await receive(flow, again.position)).rows).toMatchObject([{ id: 3 }]);
   });
 });
 

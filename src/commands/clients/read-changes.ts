@@ -17,6 +17,7 @@ import {
 } from '../../warehouse/change-log.ts';
 import { DamagedFileError } from '../../warehouse/database-errors.ts';
 import type { Database } from '../../warehouse/database.ts';
+import { checkReadable } from '../../warehouse/check-readable.ts';
 import {
   assertLakeHas,
   holdsState,
@@ -99,7 +100,13 @@ async function openLog({ stateDir, readersFile, streams }: OfflineSettings): Pro
   const open = async () => {
     const opened = await openChangeLog(places);
     chmodSync(file, 0o600);
-    return opened;
+    try {
+      await checkReadable(opened);
+      return opened;
+    } catch (error) {
+      await opened.release();
+      throw error;
+    }
   };
   const database = await open().catch((thrown: unknown) => {
     if (thrown instanceof DamagedFileError) return undefined;
