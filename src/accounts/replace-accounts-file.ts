@@ -22,6 +22,7 @@ import {
 } from '../warehouse/attach-accounts.ts';
 import { checkReadable } from '../warehouse/check-readable.ts';
 import { Database } from '../warehouse/database.ts';
+import { MOST_BYTES } from '../warehouse/fingerprint-file.ts';
 import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
 import { lookInto } from '../warehouse/look-into.ts';
 import { type AccountsFileKind, describeSources, readSources, writeSources } from './accounts-file.ts';
@@ -30,8 +31,6 @@ import { refuseForeign, refuseLost } from './own-published.ts';
 /** How long to wait for another process that writes the same file, ms: what it has read may be outdated. */
 const WAIT_MS = 60_000;
 const LOOK_MS = 100;
-
-const MOST_BYTES = 32 * 2 ** 20;
 
 /** Options of both kinds of files. */
 export interface ReplaceOptions {
@@ -59,8 +58,8 @@ type Job = AccountsFileJob & FoundAccounts;
 
 /**
  * Makes a file from the files of accounts and puts it in its place, whole or not at all (invariant 4). A file made from
- * the same commits is left alone, unless it is damaged. After a kill at any point there is the old file or the new one, and the next call
- * removes temporary files.
+ * the same commits is left alone, unless it is damaged. After a kill at any point there is the old file or the new one,
+ * and the next call removes temporary files.
  *
  * @throws PublishError: 2 if the file there must not be replaced, 6 if something failed; LockedError (75); the signal's own error.
  * The old file is unchanged.

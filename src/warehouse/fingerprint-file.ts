@@ -11,7 +11,7 @@ export interface FileMark {
 }
 
 // Read in every sync: 32 MB take less than a tenth of a second.
-const MOST_BYTES = 32 * 2 ** 20;
+export const MOST_BYTES = 32 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 20;
 
 /** A checksum of a closed file; undefined if it is too large to read in every sync. */
