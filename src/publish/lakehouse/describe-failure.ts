@@ -173,10 +173,10 @@ export function describeTaken(
   table: string,
 ): PublishError {
   return new PublishError(
-    `${path} has a table ${table} that Sluice did not make; nothing is written into it`,
+    `${path} has a table ${table}, and nothing there says that Sluice made it; nothing is written into it`,
     {
       code: 'publish_refused',
-      hint: `Name another ${kind === 'iceberg' ? 'namespace' : 'schema'} in destination.${kind}, or rename that table. Nothing was changed.`,
+      hint: `Name another ${kind === 'iceberg' ? 'namespace' : 'schema'} in destination.${kind}, or rename that table. If Sluice made it and what it records next to its tables was dropped since, drop the table as well: the next sync writes it again. Nothing was changed.`,
       context: { path },
       exitCode: 2,
     },
