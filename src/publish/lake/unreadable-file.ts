@@ -4,16 +4,24 @@ import { LAKE_CATALOG } from '../../model/lake.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, generationFolder } from '../../warehouse/lake-entry.ts';
+import { findDamagedFile } from '../../warehouse/lake-losses.ts';
 
 /**
- * The first unreadable Parquet file, for a failed statement over many files: not every engine error names the file.
- * Undefined if all are readable, or if the session is no longer usable.
+ * The first Parquet file with other bytes than were written, or that cannot be read, for a failed statement over many
+ * files: not every engine error names the file, and each file may be readable by itself. Undefined if there is none.
  */
 export async function findUnreadable(
   session: SqlSession,
   lake: string,
   tables: readonly Pick<CatalogTable, 'table' | 'generation' | 'files'>[],
 ): Promise<string | undefined> {
+  for (const { table, generation, files } of tables) {
+    const changed = await findDamagedFile(generationFolder(lake, table, generation), files).catch(
+      () => undefined,
+    );
+    if (changed !== undefined) return changed;
+  }
+  // Not if the session is no longer usable.
   if (!(await canRun(session, 'SELECT 1'))) return undefined;
   for (const { table, generation, files } of tables) {
     for (const file of files) {
