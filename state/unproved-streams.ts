@@ -4,7 +4,8 @@ import type { SqlSession } from '../src/model/sql.ts';
 import { isScanOf } from '../src/model/stream.ts';
 import { readMeta, writeMeta } from './migrations.ts';
 
-const ENTRY = 'unproved_streams';
+/** The entry of `_sluice.meta`. */
+export const UNPROVED = 'unproved_streams';
 const entrySchema = z.record(z.string(), z.string());
 
 /**
@@ -21,9 +22,9 @@ export function listUnproved(unproved: UnprovedStreams, stream: string): readonl
 /** @throws StorageError `state_damaged` for an entry that Sluice did not write */
 export function parseUnproved(meta: ReadonlyMap<string, string>): UnprovedStreams {
   try {
-    return new Map(Object.entries(entrySchema.parse(JSON.parse(meta.get(ENTRY) ?? '{}'))));
+    return new Map(Object.entries(entrySchema.parse(JSON.parse(meta.get(UNPROVED) ?? '{}'))));
   } catch (cause) {
-    throw new StorageError(`_sluice.meta was changed by something other than Sluice: ${ENTRY}`, {
+    throw new StorageError(`_sluice.meta was changed by something other than Sluice: ${UNPROVED}`, {
       code: 'state_damaged',
       hint: 'Move the work file away (do not delete it) and run again: Sluice restores its state from the published file. Nothing was requested.',
       cause,
@@ -38,8 +39,8 @@ export async function readUnproved(session: SqlSession): Promise<UnprovedStreams
 /** Replaces the entry if it changes; call in the transaction of what changes it. */
 export async function writeUnproved(session: SqlSession, unproved: UnprovedStreams): Promise<void> {
   const text = JSON.stringify(Object.fromEntries(unproved));
-  const held = (await readMeta(session)).get(ENTRY) ?? '{}';
-  if (text !== held) await writeMeta(session, ENTRY, text);
+  const held = (await readMeta(session)).get(UNPROVED) ?? '{}';
+  if (text !== held) await writeMeta(session, UNPROVED, text);
 }
 
 /** Adds scans whose rows were read with a key that is not recorded. */

@@ -6,7 +6,12 @@ import {
   writeDestinationRecord,
 } from '../../state/destination-record.ts';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
-import { parseUnproved, type UnprovedStreams, writeUnproved } from '../../state/unproved-streams.ts';
+import {
+  parseUnproved,
+  UNPROVED,
+  type UnprovedStreams,
+  writeUnproved,
+} from '../../state/unproved-streams.ts';
 import { resolveLinks } from '../files/real-paths.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { AccountOfConfig } from '../model/account.ts';
@@ -15,9 +20,13 @@ import { listPublishers } from '../publish/registry.ts';
 import { listNames } from '../text/list-names.ts';
 import type { Database } from '../warehouse/database.ts';
 import { listHeldScans } from '../warehouse/held-tables.ts';
+import { quoteLiteral } from '../warehouse/identifiers.ts';
 import { nameKey } from './state-folder.ts';
 
 const KEY = 'key';
+
+/** SQL for the entries of `_sluice.meta` that change with a commit only: a key may be checked in a run that has none. */
+export const IS_OF_COMMIT = `key NOT IN (${[KEY, UNPROVED].map(quoteLiteral).join(', ')})`;
 
 /** How a config's key and destination compare with those of a state. */
 export interface Identity {

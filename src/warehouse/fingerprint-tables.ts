@@ -13,8 +13,15 @@ export interface TableFingerprint {
   readonly sum: string;
 }
 
-/** Computes the fingerprints of all tables, reading every value once. */
-export async function fingerprintTables(database: Database): Promise<ReadonlyMap<string, TableFingerprint>> {
+/**
+ * Computes the fingerprints of all tables, reading every value once.
+ *
+ * @param only for a table by its name, the condition in SQL of the rows that count
+ */
+export async function fingerprintTables(
+  database: Database,
+  only: Readonly<Record<string, string>> = {},
+): Promise<ReadonlyMap<string, TableFingerprint>> {
   const tables = await database.all(
     `SELECT schema_name AS schema, table_name AS table, list(column_name || ' ' || data_type ORDER BY column_index)::JSON AS columns
        FROM duckdb_columns() WHERE database_name = current_database() AND schema_name IN ('main', '_sluice') AND NOT internal
@@ -28,7 +35,8 @@ export async function fingerprintTables(database: Database): Promise<ReadonlyMap
     if (views.has(name)) continue;
     const [row] = await database.all(
       `SELECT count(*) AS n, coalesce(sum(hash("every value")), 0)::VARCHAR AS sum
-         FROM ${quoteIdentifier(String(schema))}.${quoteIdentifier(String(table))} AS "every value"`,
+         FROM ${quoteIdentifier(String(schema))}.${quoteIdentifier(String(table))} AS "every value"
+         WHERE ${only[name] ?? 'true'}`,
     );
     found.set(name, { name, columns: String(columns), rows: Number(row?.['n']), sum: String(row?.['sum']) });
   }

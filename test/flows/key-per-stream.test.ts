@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { SyncError } from '../../src/model/errors.ts';
 import type { Transport } from '../../src/model/http.ts';
 import { runChecks } from '../../src/commands/check.ts';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import { resetState } from '../../src/commands/state/change-state.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { createSimulatorTransport } from '../support/simulator-transport.ts';
@@ -290,6 +291,21 @@ describe('what is known of it', () => {
     expect(status.streams.map(({ isUnproved }) => isUnproved)).toEqual([undefined, undefined]);
     expect((await b.sync({ config: both })).exitCode).toBe(0);
     expect(await namesOf(b)).toEqual(['b']);
+  });
+});
+
+describe('a key that is checked in a run that finds nothing to publish', () => {
+  it.each([
+    ['a duckdb file', {}],
+    ['a lake', { destination: { parquet: './lake' } }],
+  ])('leaves what verify compares equal: %s', async (_, destination: FlowConfig) => {
+    const { a, as } = createAccounts();
+    const config = { ...disabled, ...destination };
+    await a.sync({ config });
+    const b = as('b');
+    expect(await b.sync({ config })).toMatchObject({ exitCode: 0, rows: { read: 0 } });
+    const { items } = await verifyState(b.settings(config), { clock: b.clock });
+    expect(items.filter(({ status }) => status === 'failed')).toEqual([]);
   });
 });
 

@@ -16,6 +16,7 @@ import type { OfflineSettings } from '../../model/settings.ts';
 import type { HeldFacts, Publisher, ReadSource, VerifyKit } from '../../publish/publisher.ts';
 import { COMPARE_FIX, REPUBLISH_FIX } from '../../publish/published-file.ts';
 import { listPublishers } from '../../publish/registry.ts';
+import { IS_OF_COMMIT } from '../../storage/identity.ts';
 import { describeMissing, listStateSources } from '../../storage/restore-work-file.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { Database } from '../../warehouse/database.ts';
@@ -176,7 +177,7 @@ class Verification {
       const facts: HeldFacts = {
         generation: meta.get('generation'),
         checkpoints: await readCheckpoints(database),
-        tables: await fingerprintTables(database),
+        tables: await fingerprintTables(database, { '_sluice.meta': IS_OF_COMMIT }),
       };
       const damages = (await source.findDamages?.(database, facts.tables)) ?? [];
       for (const damage of damages) this.#add(name, 'failed', ...damage);
