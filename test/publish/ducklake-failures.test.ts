@@ -14,7 +14,7 @@ const lake: DuckLakeDestination = {
 
 const WHOLE = 'what readers see is whole';
 
-it.each([
+it.each<[said: string, what: string, setting: string]>([
   [
     "IO Error: Could not connect to server error for HTTP GET to 'http://store.example/bucket/?list-type=2'\n\nLINE 1: SELECT count(*) FROM glob('s3://bucket/sluice-probe*')\n   ^",
     'the object store cannot be reached',
@@ -45,12 +45,23 @@ it.each([
     'a file with rows of the lake is missing',
     'without a request',
   ],
+  ...[
+    'Invalid Error: Variable-length int over 10 bytes.',
+    'Invalid Error: TProtocolException: Invalid data',
+    "Invalid Input Error: No magic bytes found at end of file '/lake/main/items/ducklake-0.parquet'",
+    'Invalid Input Error: Failed to read file "/lake/main/items/ducklake-0.parquet": Snappy decompression failure',
+    'IO Error: Could not read enough bytes from file "/lake/ducklake-0.parquet": attempted to read 8 bytes from location 4',
+  ].map((said): [string, string, string] => [
+    said,
+    'a file with rows of the lake is damaged',
+    'drop the tables of your streams',
+  ]),
 ])('says what failed, and where to fix it: %s', (said, what, setting) => {
   const { message, hint } = describeDuckLakeFailure(lake, new Error(said));
   expect(message).toContain(`: ${what}: `);
   expect(message).not.toContain('LINE 1');
   expect(hint).toContain(setting);
-  expect(hint.includes(WHOLE)).toBe(!what.includes('missing'));
+  expect(hint.includes(WHOLE)).toBe(!/missing|damaged/.test(what));
 });
 
 it('tells a download of an extension that failed from a file that does not exist', () => {

@@ -44,13 +44,16 @@ const ofLake: readonly Advice[] = [
 /** A file that the catalog names and that is gone, in a folder or a bucket. */
 const LOST = /(?:open file "|HTTP (?:code )?404[\s\S]*)[^"']+\.parquet/;
 
-function describeLoss({ schema }: DuckLakeDestination): Advice {
-  return {
-    pattern: LOST,
-    what: 'a file with rows of the lake is missing',
-    hint: `Put it back, e.g. from a backup or an older version of the bucket. If it is lost, drop the tables of your streams in schema ${quoteIdentifier(schema)} of the lake and DROP SCHEMA ${quoteIdentifier(toLakeSchema(schema, '_sluice'))} CASCADE, and run \`sluice sync\`: it writes all tables again, without a request.`,
-    isForReaders: true,
-  };
+/** What the engine says of a file of Parquet with other bytes than were written; it does not always name the file. */
+const DAMAGED =
+  /Parquet file|magic bytes|(?:read|from) file "[^"]+\.parquet"|TProtocolException|invalid TType|don't know what type|Out of buffer|Variable-length int|Corrupted file|converted type|Footer length/;
+
+function describeLosses({ schema }: DuckLakeDestination): readonly [lost: Advice, damaged: Advice] {
+  const repair = `Put it back, e.g. from a backup or an older version of the bucket. If it is lost, drop the tables of your streams in schema ${quoteIdentifier(schema)} of the lake and DROP SCHEMA ${quoteIdentifier(toLakeSchema(schema, '_sluice'))} CASCADE, and run \`sluice sync\`: it writes all tables again, without a request.`;
+  return [
+    { pattern: LOST, what: 'a file with rows of the lake is missing', hint: repair, isForReaders: true },
+    { pattern: DAMAGED, what: 'a file with rows of the lake is damaged', hint: repair, isForReaders: true },
+  ];
 }
 
 const ofCatalog = listServerAdvice('destination.ducklake.catalog', 'the server of the catalog');
@@ -80,7 +83,8 @@ export function describeDuckLakeFailure(lake: DuckLakeDestination, thrown: unkno
     '',
   );
   const said = isDuckLakeConflict(thrown) ? new Error(message) : thrown;
-  return describeEngineFailure(lake, said, [describeLoss(lake), ...ofLake, ...places.flat()]);
+  const [lost, damaged] = describeLosses(lake);
+  return describeEngineFailure(lake, said, [lost, ...ofLake, ...places.flat(), damaged]);
 }
 
 // A database of a server may be empty; a file with anything else in it belongs to somebody else.
