@@ -22,7 +22,7 @@ import {
 } from '../warehouse/attach-accounts.ts';
 import { checkReadable } from '../warehouse/check-readable.ts';
 import { Database } from '../warehouse/database.ts';
-import { MOST_BYTES } from '../warehouse/fingerprint-file.ts';
+import { READ_EACH_SYNC_BYTES } from '../warehouse/fingerprint-file.ts';
 import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
 import { lookInto } from '../warehouse/look-into.ts';
 import { type AccountsFileKind, describeSources, readSources, writeSources } from './accounts-file.ts';
@@ -174,7 +174,7 @@ async function build(job: Job, file: string, before: string | undefined): Promis
 
 /** Whether all values of a file can be read; one that is too large to read after every run counts as intact. */
 async function isIntact(file: string): Promise<boolean> {
-  if (statSync(file).size > MOST_BYTES) return true;
+  if (statSync(file).size > READ_EACH_SYNC_BYTES) return true;
   const read = async (database: Database) => {
     await checkReadable(database);
     return true;

@@ -26,16 +26,16 @@ export async function exportTables(
   const { readersFile, stateDir, reach } = settings;
   const selected = streams === undefined ? undefined : selectStreams(settings, streams);
   const names = selected?.flatMap(({ table }) => [table, historyOf(table)]);
+  const isWanted = (table: string) => names?.includes(table) ?? true;
   // It says what is wrong with a file that is missing, or of another program.
   const published = await openOwnPublished(readersFile);
   try {
-    const isWanted = (table: string) => names?.includes(table) ?? true;
     await assertLakeHas(published, readersFile, { isWanted, readsBytes: true });
   } finally {
     await published.release();
   }
   const job = { file: readersFile, place, reach, spillFolder: join(stateDir, 'tmp') };
-  const tables = await exporters.iceberg(job, (table) => names?.includes(table) ?? true);
+  const tables = await exporters.iceberg(job, isWanted);
   if (tables.length === 0)
     throw new ConfigError(
       streams === undefined

@@ -11,12 +11,12 @@ export interface FileMark {
 }
 
 // Read in every sync: 32 MB take less than a tenth of a second.
-export const MOST_BYTES = 32 * 2 ** 20;
+export const READ_EACH_SYNC_BYTES = 32 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 20;
 
 /** A checksum of a closed file; undefined if it is too large to read in every sync. */
 export async function fingerprintFile(path: string): Promise<string | undefined> {
-  if (statSync(path).size > MOST_BYTES) return undefined;
+  if (statSync(path).size > READ_EACH_SYNC_BYTES) return undefined;
   const hash = createHash('sha256');
   await readChunks(path, (chunk) => {
     hash.update(chunk);

@@ -44,12 +44,8 @@ export async function queryPublished(
   }
 }
 
-/** Rejects a lake with missing rows: the views would return the remaining rows without an error. */
-export async function assertLakeHas(
-  database: Database,
-  path: string,
-  search: LossSearch = {},
-): Promise<void> {
+/** Rejects a lake with missing or damaged files: its views would return what rows they find without an error. */
+export async function assertLakeHas(database: Database, path: string, search: LossSearch): Promise<void> {
   const lake = lakeOf(path);
   const losses = lake === undefined ? [] : await findLakeLosses(database, lake, search);
   if (lake === undefined || losses.length === 0) return;

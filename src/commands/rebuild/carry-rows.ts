@@ -131,12 +131,14 @@ async function listCandidates(
     // Slices share the ids of runs: the archive of another one may reach further back.
     const scans = isSliced ? archive.scans : archives.flatMap((one) => one.scans);
     const isOlder = `o._run_id NOT IN (${scans.map(({ runId }) => quoteLiteral(runId)).join(', ')})`;
+    // Without a key a scan replaces what it covers: only rows that are marked as deleted outlive it.
+    const replaces = !keyed && stream.write !== 'append';
+    if (!isMarkable) return replaces ? undefined : isOlder;
+    const at = quoteLiteral(new Date(first.loadedAtMs).toISOString());
+    const outlivesIt = replaces ? `${isOlder} AND o._deleted_at < ${at}::TIMESTAMPTZ` : isOlder;
     // The first scan did not have the rows that it marked, so no scan of the archive does.
     const markedByIt = `o._run_id = ${quoteLiteral(first.runId)} AND o._deleted_at IS NOT NULL`;
-    if (keyed || stream.write === 'append') return isMarkable ? `(${isOlder} OR ${markedByIt})` : isOlder;
-    // Without a key a scan replaces what it covers: only rows that are marked as deleted outlive it.
-    const at = quoteLiteral(new Date(first.loadedAtMs).toISOString());
-    return isMarkable ? `((${isOlder} AND o._deleted_at < ${at}::TIMESTAMPTZ) OR ${markedByIt})` : undefined;
+    return `((${outlivesIt}) OR (${markedByIt}))`;
   };
   const parts = archives.map((archive) => ({
     slice: sliceIdOf(archive.stream),

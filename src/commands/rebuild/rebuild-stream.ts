@@ -13,6 +13,7 @@ import type { SchemaChange } from '../../model/run-report.ts';
 import { type Checkpoint, type LearnedColumn, sliceIdOf, type Stream } from '../../model/stream.ts';
 import { createFieldTree } from '../../schema/observe-fields.ts';
 import { dropTable, renameTable } from '../../warehouse/carry-rows.ts';
+import type { Database } from '../../warehouse/database.ts';
 import { historyOf, tableExists } from '../../warehouse/evolve-table.ts';
 import { listScansOf } from '../../warehouse/held-tables.ts';
 import { countLiveRows } from '../../warehouse/live-rows.ts';
@@ -76,7 +77,7 @@ export async function rebuildTable(
   const rowsBefore = existed ? await countLiveRows(database, stream.table, '') : undefined;
   const hadHistory = await tableExists(database, historyOf(stream.table));
   const former = await readFormer(database, stream, archives);
-  const known = existed ? (await listScansOf(database, stream.table)).map(({ name }) => name) : [];
+  const scansBefore = existed ? await listScanNames(database, stream.table) : [];
   if (existed && hadHistory) await settleHistory(context, stream, masked.contract);
   await keepRunRecords(database);
   await database.transaction(async () => {
@@ -102,9 +103,7 @@ export async function rebuildTable(
   if (existed) await restoreTimes(context, stream, { older: asideOf(stream.table), hasVersions: hadHistory });
   if (hadHistory) await restoreHistory(context, stream, asideOf(historyOf(stream.table)));
   // The archive does not say which key read its rows, and the state's key may have come later.
-  const unknown = (await listScansOf(database, stream.table)).flatMap(({ name }) =>
-    known.includes(name) ? [] : name,
-  );
+  const unknown = (await listScanNames(database, stream.table)).filter((name) => !scansBefore.includes(name));
   await database.transaction(async () => {
     for (const { checkpoint } of archives) await restoreCheckpoint(context, checkpoint);
     await restoreFormer(database, stream, former);
@@ -149,6 +148,10 @@ async function maskTable(
     contract: masked?.left ?? contract,
     cleared: new Set(masked?.cleared.map(({ column }) => column.name)),
   };
+}
+
+async function listScanNames(database: Database, table: string): Promise<readonly string[]> {
+  return (await listScansOf(database, table)).map(({ name }) => name);
 }
 
 /** All scans of a stream's slices, in the order in which they were loaded; a slice's own order comes first. */

@@ -6,6 +6,8 @@ import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, generationFolder } from '../../warehouse/lake-entry.ts';
 import { findDamagedFile } from '../../warehouse/lake-losses.ts';
 
+type FiledTable = Pick<CatalogTable, 'table' | 'generation' | 'files'>;
+
 /**
  * The first Parquet file with other bytes than were written, or that cannot be read, for a failed statement over many
  * files: not every engine error names the file, and each file may be readable by itself. Undefined if there is none.
@@ -13,7 +15,7 @@ import { findDamagedFile } from '../../warehouse/lake-losses.ts';
 export async function findUnreadable(
   session: SqlSession,
   lake: string,
-  tables: readonly Pick<CatalogTable, 'table' | 'generation' | 'files'>[],
+  tables: readonly FiledTable[],
 ): Promise<string | undefined> {
   for (const { table, generation, files } of tables) {
     const changed = await findDamagedFile(generationFolder(lake, table, generation), files).catch(
@@ -43,7 +45,7 @@ export function adviseOnDamage(lake: string): string {
 export async function describeUnreadable(
   session: SqlSession,
   lake: string,
-  tables: Parameters<typeof findUnreadable>[2],
+  tables: readonly FiledTable[],
   thrown: unknown,
 ): Promise<PublishError | undefined> {
   if (!(thrown instanceof BugError)) return undefined;
