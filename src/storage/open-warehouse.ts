@@ -57,7 +57,7 @@ export async function openWarehouse(settings: Settings, effects: OpenEffects = {
   const folders = [...own, ...shared];
   for (const warning of describeNetworkDisks(settings)) effects.onWarning?.(warning);
   await removeWorkCopy(settings.stateDir);
-  const open = () => openWhenFree({ file, folders, endedBy: effects.lost }, effects);
+  const open = () => openWhenFree({ file, isSizedByFile: true, folders, endedBy: effects.lost }, effects);
   // A destination elsewhere is asked for a state only if there is none.
   if (existsSync(file) && !isUnbegun(file)) return openOrRestore(settings, effects, open);
   if ((await listStateSources(settings)).length > 0) {

@@ -54,7 +54,7 @@ async function workOn<T>(
   work: (copy: Database, stage: string) => Promise<T>,
 ): Promise<T> {
   const folders = [join(stateDir, 'tmp'), join(stateDir, 'stage')];
-  const database = await Database.open({ file, folders });
+  const database = await Database.open({ file, isSizedByFile: true, folders });
   try {
     return await interruptOnAbort(database, signal, async () => {
       const result = await work(database, stageOf(stateDir));

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
@@ -7,6 +8,8 @@ import type { EngineMemory, EngineShare } from './engine-memory.ts';
 import { nameSpillFolder } from './spill-folder.ts';
 
 interface InstanceOptions {
+  readonly file: string;
+  readonly isSizedByFile?: boolean;
   readonly folders: readonly string[];
   readonly readOnly?: boolean;
   readonly extensions?: EngineExtensions | undefined;
@@ -14,13 +17,18 @@ interface InstanceOptions {
 
 /** The same, and counts the engine as open. */
 export async function createCounted(options: InstanceOptions, memory: EngineMemory): Promise<DuckDBInstance> {
-  memory.opened();
+  memory.opened(options.isSizedByFile === true ? readSize(options.file) : undefined);
   try {
     return await createInstance(options, memory.current);
   } catch (error) {
     memory.closed();
     throw error;
   }
+}
+
+/** Bytes; 0 for a file that is still to be made. */
+function readSize(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Creates an in-memory engine, configured for a process that shares its machine with others. */

@@ -18,6 +18,8 @@ export interface DatabaseOptions {
   /** Absolute path, or `MEMORY_FILE`. */
   readonly file: string;
   readonly readOnly?: boolean;
+  /** Whether the size of the file tells how much there is to do with it. */
+  readonly isSizedByFile?: boolean;
   /**
    * The only folders that the engine may access in addition to the files; the first one (by default one in /tmp) holds
    * spill files. A read-only file without folders is all that the engine can access, and it cannot spill.

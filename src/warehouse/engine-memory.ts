@@ -26,6 +26,11 @@ const BESIDES_COLUMNS_MB = 64;
 /** Reading and packing this much leaves little behind, bytes; in many engines that is much together. */
 const SMALL_LOAD_BYTES = 4 * 2 ** 20;
 const FEW_ENGINES = 4;
+/**
+ * Up to this size of a file, bytes, a second thread costs more than it saves: while it works, the first one waits busily
+ * (measured: an eighth of a small sync's CPU).
+ */
+const SMALL_FILE_BYTES = 32 * 2 ** 20;
 
 /** Engines of this process that are open: those that may write, and those that only read. */
 const openWriters = new Set<EngineMemory>();
@@ -42,6 +47,8 @@ export class EngineMemory {
   /** Not to fall below, in MB. */
   #leastMb = 0;
   #loadBytes = Infinity;
+  /** Whether neither the file nor a load was large so far. */
+  #isSmall = false;
   /** The engine's last settings. */
   #threads: number | undefined;
 
@@ -53,12 +60,12 @@ export class EngineMemory {
   }
 
   /**
-   * One thread while several engines write, or several read: together they keep the cores busy, and a thread that
-   * waits for another one is never idle (measured with many small accounts: a quarter of all CPU).
+   * One thread for little work, and while several engines write, or several read: together they keep the cores busy, and
+   * a thread that waits for another one is never idle (measured with many small accounts: a quarter of all CPU).
    */
   get current(): EngineShare {
     const megabytes = Math.max(this.#current.megabytes, this.#leastMb);
-    return { megabytes, threads: this.#alike.size > 1 ? 1 : this.#current.threads };
+    return { megabytes, threads: this.#isSmall || this.#alike.size > 1 ? 1 : this.#current.threads };
   }
 
   /** Raises the limits for tables of up to so many columns; undefined if they are high enough. */
@@ -75,8 +82,13 @@ export class EngineMemory {
     return this.#loadBytes < SMALL_LOAD_BYTES && this.#alike.size <= FEW_ENGINES;
   }
 
-  /** Counts the engine as open; call it before the engine is created. */
-  opened(): void {
+  /**
+   * Counts the engine as open; call it before the engine is created.
+   *
+   * @param fileBytes how large the file is that it works on; not given where that does not tell how much it will do
+   */
+  opened(fileBytes = Infinity): void {
+    this.#isSmall = fileBytes < SMALL_FILE_BYTES;
     this.#threads = undefined;
     this.#alike.add(this);
   }
@@ -104,6 +116,7 @@ export class EngineMemory {
   /** Resets the limits for a load of lines of this total size, bytes. */
   begin(loadBytes: number): EngineShare {
     this.#loadBytes = loadBytes;
+    if (loadBytes >= SMALL_LOAD_BYTES) this.#isSmall = false;
     this.#current =
       loadBytes < LARGE_LOAD_BYTES
         ? { megabytes: TWO_THREADS_MB, threads: 2 }

@@ -41,6 +41,22 @@ describe('the memory of the engine', () => {
     expect(megabytesOf(listShares(memory))).toEqual([64, 128, 256, 512, 1_024, 2_048]);
   });
 
+  it('has one thread for a small file, until a load is large', () => {
+    const memory = new EngineMemory(false, 24_000);
+    memory.opened(1_000_000);
+    expect(memory.current).toEqual({ megabytes: 128, threads: 1 });
+    expect(memory.begin(1_000)).toEqual({ megabytes: 128, threads: 1 });
+    expect(memory.begin(1e8)).toEqual({ megabytes: 128, threads: 2 });
+    expect(memory.begin(1_000)).toEqual({ megabytes: 128, threads: 2 });
+    memory.closed();
+    memory.opened(1e8);
+    expect(memory.current).toEqual({ megabytes: 128, threads: 2 });
+    memory.closed();
+    memory.opened();
+    expect(memory.current).toEqual({ megabytes: 128, threads: 2 });
+    memory.closed();
+  });
+
   it('is never less than the widest table takes to be written', () => {
     const memory = new EngineMemory(false, 24_000);
     expect(memory.fit(40)).toBeUndefined();

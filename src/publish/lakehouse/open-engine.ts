@@ -31,6 +31,8 @@ export async function openEngine(
   return Database.open({
     file,
     readOnly: !writesFile,
+    // What is written into a file is read from the lakehouse, which may have more.
+    isSizedByFile: !writesFile,
     folders,
     views: places,
     onClosed: access.onClosed,
