@@ -45,11 +45,19 @@ function findCovered(
   return window && cursor && { cursor, date: window.date };
 }
 
+type NamedColumn = Pick<ColumnPlan, 'name' | 'path' | 'type'>;
+
+/** A key, and the columns that it is of. */
+interface KeyedColumns {
+  readonly key: Pick<NonNullable<PreparedLoad['key']>, 'columns'> | undefined;
+  readonly columns: readonly NamedColumn[];
+}
+
 /** The quarantined records of a stream, and the rows that may be older versions of them. */
 export function describeVersions(
   { settings }: Loading,
   stream: Stream,
-  { key, columns }: Pick<PreparedLoad, 'key' | 'columns'>,
+  { key, columns }: KeyedColumns,
 ): VersionedRows {
   const values = listSliceValues(stream, settings.hashKey);
   const fields = key?.columns.flatMap((name) => describeField(name, columns, values)) ?? [];
@@ -73,7 +81,7 @@ export function describeCursor(
 /** The field of a column, with all columns its values are in; none for a companion, which belongs to another column. */
 function describeField(
   name: string,
-  columns: readonly ColumnPlan[],
+  columns: readonly NamedColumn[],
   values: ReturnType<typeof listSliceValues>,
 ): readonly KeptField[] {
   const column = columns.find((one) => one.name === name);

@@ -1,13 +1,13 @@
 import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+import { MARKED } from './marked-rows.ts';
+import { listValues, matchOlder, type ReplacedTable } from './match-older.ts';
 
 const MISSING = 'temp."~missing_rows"';
 
 /** Which rows of an older table to look for in a newer one, and by which columns. */
-export interface MissingRequest {
-  readonly older: string;
-  readonly newer: string;
+export interface MissingRequest extends ReplacedTable {
   /** Key columns; if undefined, rows are equal when all their common columns are. */
   readonly key: readonly string[] | undefined;
   /** Conditions on the older table's rows `o`; a row counts if any of them holds. */
@@ -15,38 +15,62 @@ export interface MissingRequest {
 }
 
 /**
- * Collects the rows of an older table that are missing from a newer one, and returns their number. Undefined if they
- * cannot be found because a key column is missing from the older table.
+ * Collects the candidates and the marked rows of an older table that are missing from a newer one, and returns their
+ * number. Undefined if they cannot be found because a key column is missing from the older table.
  */
 export async function findMissingRows(
   database: Database,
   { older, newer, key, candidates }: MissingRequest,
 ): Promise<number | undefined> {
-  const olds = await readColumns(database, older);
-  const news = await readColumns(database, newer);
-  const where = candidates.length === 0 ? 'false' : candidates.map((one) => `(${one})`).join(' OR ');
-  const isSliced = olds.has('_slice') && news.has('_slice');
-  if (key !== undefined && !key.every((name) => olds.has(name) && news.has(name))) return undefined;
-  const columns = key ?? [...olds.keys()].filter((name) => news.has(name) && !isOurs(name));
-  const cells = columns.map((name) => {
-    const column = quoteIdentifier(name);
-    return `TRY_CAST(o.${column} AS ${news.get(name) ?? ''}) IS NOT DISTINCT FROM n.${column}`;
-  });
-  const slice = isSliced ? ['(o._slice IS NULL OR o._slice IS NOT DISTINCT FROM n._slice)'] : [];
-  const match = [...cells, ...slice].join(' AND ') || 'true';
-  // Not a subquery: there, a column with the name of the outer table's alias would hide it.
-  await database.run(`CREATE OR REPLACE TEMP TABLE "~missing_rows" AS SELECT o.* FROM ${tableName(older)} o
-    ANTI JOIN ${tableName(newer)} n ON ${match} WHERE ${where}`);
+  if (key === undefined) return findMissingOccurrences(database, { older, newer }, candidates);
+  const match = await matchOlder(database, { older, newer }, key);
+  if (match === undefined) return undefined;
+  // Not a subquery of the condition: there, a column with the name of the outer table's alias would hide it.
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~missing_rows" AS SELECT o.*
+    FROM ${selectCandidates(older, candidates)} o ANTI JOIN ${tableName(newer)} n ON ${match}`);
   return database.count(`SELECT count(*) FROM ${MISSING}`);
 }
 
-/** Number of candidate rows in an older table. */
+/**
+ * The same without a key: of equal rows, those are missing that the newer table has no more of. What it has stands first
+ * for rows that are not candidates. A marked row does not equal a live one.
+ */
+async function findMissingOccurrences(
+  database: Database,
+  { older, newer }: ReplacedTable,
+  candidates: readonly string[],
+): Promise<number> {
+  const { olds: values, news } = await listValues(database, { older, newer });
+  const names = values.map((_, at) => `_sluice_value_${at}`);
+  const cells = (list: readonly string[]) =>
+    list.map((value, at) => `${value} AS ${names[at] ?? ''}`).join(', ');
+  const by = names.join(', ');
+  const count = (from: string) => `SELECT ${by}, count(*) AS _sluice_rows FROM (${from}) GROUP BY ${by}`;
+  const alike = (one: string) =>
+    names.map((name) => `${one}.${name} IS NOT DISTINCT FROM r.${name}`).join(' AND ');
+  const all = `SELECT ${cells(values)} FROM ${tableName(older)} o`;
+  const earlier = `SELECT o.*, ${cells(values)} FROM ${selectCandidates(older, candidates)} o`;
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~missing_rows" AS
+    WITH earlier AS (SELECT *, row_number() OVER (PARTITION BY ${by}) AS _sluice_nth FROM (${earlier})),
+      held AS (${count(`SELECT ${cells(news)} FROM ${tableName(newer)} n`)}),
+      others AS (${count(`(${all}) EXCEPT ALL (SELECT ${by} FROM earlier)`)})
+    SELECT r.* EXCLUDE (${by}, _sluice_nth) FROM earlier r
+      LEFT JOIN held h ON ${alike('h')} LEFT JOIN others x ON ${alike('x')}
+      WHERE r._sluice_nth > greatest(coalesce(h._sluice_rows, 0) - coalesce(x._sluice_rows, 0), 0)`);
+  return database.count(`SELECT count(*) FROM ${MISSING}`);
+}
+
+/** Number of candidates and of marked rows in an older table. */
 export async function countCandidates(
   database: Database,
   { older, candidates }: Pick<MissingRequest, 'older' | 'candidates'>,
 ): Promise<number> {
-  const where = candidates.map((one) => `(${one})`).join(' OR ');
-  return database.count(`SELECT count(*) FROM ${tableName(older)} o WHERE ${where || 'false'}`);
+  return database.count(`SELECT count(*) FROM ${selectCandidates(older, candidates)} o`);
+}
+
+function selectCandidates(older: string, candidates: readonly string[]): string {
+  const where = candidates.length === 0 ? 'false' : candidates.map((one) => `(${one})`).join(' OR ');
+  return `(SELECT o.* FROM ${tableName(older)} o WHERE ${where} UNION ALL BY NAME SELECT m.* FROM ${MARKED} m)`;
 }
 
 /** How a column of the newer table is computed from a row of the older one. */
@@ -149,11 +173,6 @@ export async function dropTable(database: Database, table: string): Promise<void
 /** Condition for the rows of `o` that belong to one slice. */
 export function isOfSlice(slice: string): string {
   return `o._slice IS NOT DISTINCT FROM ${quoteLiteral(slice)}`;
-}
-
-/** Sluice's own columns, which no record fills. */
-function isOurs(name: string): boolean {
-  return ['_slice', '_run_id', '_synced_at', '_deleted_at'].includes(name);
 }
 
 function countMissing(database: Database, where: string): Promise<number> {

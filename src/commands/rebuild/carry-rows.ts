@@ -1,5 +1,7 @@
 import { readCheckpoint, readContract, writeContract } from '../../../state/checkpoints.ts';
+import type { ArchivedScan } from '../../archive/archived-scan.ts';
 import { startOver } from '../../load/rehashed-key.ts';
+import { describeVersions } from '../../load/unseen-records.ts';
 import { type LearnedColumn, sliceIdOf, type Stream } from '../../model/stream.ts';
 import { companionPath } from '../../schema/field-paths.ts';
 import { pathKey } from '../../schema/name-columns.ts';
@@ -12,8 +14,11 @@ import {
   insertMissingRows,
   isOfSlice,
 } from '../../warehouse/carry-rows.ts';
+import type { Database } from '../../warehouse/database.ts';
 import { readColumns } from '../../warehouse/evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { collectMarked, dropCounted, dropQuarantined, dropRead } from '../../warehouse/marked-rows.ts';
+import type { ReplacedTable } from '../../warehouse/match-older.ts';
 import { incomplete, type SliceArchive } from './find-archive.ts';
 import type { Loading } from '../../run/run-context.ts';
 
@@ -43,10 +48,13 @@ export async function carryRows(
   const { database, runId } = context;
   const key = await readKey(context, archives);
   const candidates = await listCandidates(context, stream, archives, { older, keyed: key !== undefined });
-  if (candidates.length === 0) return 0;
+  const isRehashed = key?.some((name) => cleared.has(name)) === true;
+  const isComparable =
+    !isRehashed && (key === undefined || (await isKeyFormatSame(context, stream, key, contract)));
+  if (!isComparable) await dropCounted(database, { older, newer });
+  else if (key !== undefined) await dropUnaccepted(context, archives, { older, key });
   if ((await countCandidates(database, { older, candidates })) === 0) return 0;
-  if (key?.some((name) => cleared.has(name)) === true) throw toRehashedRefusal(stream);
-  const isComparable = key === undefined || (await isKeyFormatSame(context, stream, key, contract));
+  if (isRehashed) throw toRehashedRefusal(stream);
   const missing = isComparable
     ? await findMissingRows(database, { older, newer, key, candidates })
     : undefined;
@@ -75,6 +83,19 @@ export async function carryRows(
   }
   await dropMissingRows(database);
   return missing;
+}
+
+/** Rows that the archive gives are in quarantine where the current rules do not accept their records. */
+async function dropUnaccepted(
+  context: Loading,
+  archives: readonly SliceArchive[],
+  { older, key }: { readonly older: string; readonly key: readonly string[] },
+): Promise<void> {
+  for (const { stream } of archives) {
+    const columns = await readContract(context.database, stream.name);
+    const versions = describeVersions(context, stream, { key: { columns: key }, columns });
+    await dropQuarantined(context.database, older, versions);
+  }
 }
 
 /**
@@ -114,6 +135,45 @@ async function readKey(
   return (await readCheckpoint(database, first.stream.name, sliceIdOf(first.stream)))?.keyFields;
 }
 
+/**
+ * Notes which rows of the older table a scan of the archive marked as deleted: not all of them were read by a scan before
+ * it. The first one does not delete what it has not read where it is not verified, or where `deletes` was `keep`.
+ */
+export async function noteMarked(
+  { database }: Loading,
+  older: string,
+  archives: readonly SliceArchive[],
+): Promise<void> {
+  const isSliced = await isSlicedBy(database, older, archives);
+  const firsts = archives.flatMap(({ scans }) => scans.slice(0, 1));
+  const conditions = archives.map(({ stream, scans }) => {
+    const later = isSliced ? scans.slice(1) : scans.filter((scan) => !firsts.includes(scan));
+    const marked = `o._run_id IN (${listIds(later)})`;
+    if (later.length === 0) return 'false';
+    return isSliced ? `(${isOfSlice(sliceIdOf(stream))} AND ${marked})` : marked;
+  });
+  await collectMarked(database, older, conditions.join(' OR '));
+}
+
+/** Takes those out that the table has once a scan of a slice was loaded. */
+export async function noteRead({ database }: Loading, tables: ReplacedTable, slice: Stream): Promise<void> {
+  const key = (await readCheckpoint(database, slice.name, sliceIdOf(slice)))?.keyFields;
+  await dropRead(database, tables, key);
+}
+
+async function isSlicedBy(
+  database: Database,
+  older: string,
+  archives: readonly SliceArchive[],
+): Promise<boolean> {
+  const columns = await readColumns(database, older);
+  return columns.has('_slice') && archives.every((archive) => sliceIdOf(archive.stream) !== '');
+}
+
+function listIds(scans: readonly ArchivedScan[]): string {
+  return scans.map(({ runId }) => quoteLiteral(runId)).join(', ');
+}
+
 /** Conditions for the rows of the older table that are not expected to come from the archive. */
 async function listCandidates(
   { database }: Loading,
@@ -123,14 +183,14 @@ async function listCandidates(
 ): Promise<readonly string[]> {
   const columns = await readColumns(database, older);
   const isMarkable = columns.has('_deleted_at');
-  const isSliced = columns.has('_slice') && archives.every((archive) => sliceIdOf(archive.stream) !== '');
+  const isSliced = await isSlicedBy(database, older, archives);
   const outlives = (archive: SliceArchive): string | undefined => {
     const [first] = archive.scans;
     if (first === undefined) return undefined;
     // Rows that the archive once gave and no longer gives under the current rules are quarantined, deleted, or merged.
     // Slices share the ids of runs: the archive of another one may reach further back.
     const scans = isSliced ? archive.scans : archives.flatMap((one) => one.scans);
-    const isOlder = `o._run_id NOT IN (${scans.map(({ runId }) => quoteLiteral(runId)).join(', ')})`;
+    const isOlder = `o._run_id NOT IN (${listIds(scans)})`;
     // Without a key a scan replaces what it covers: only rows that are marked as deleted outlive it.
     const replaces = !keyed && stream.write !== 'append';
     if (!isMarkable) return replaces ? undefined : isOlder;

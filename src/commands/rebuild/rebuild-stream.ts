@@ -18,7 +18,8 @@ import { historyOf, tableExists } from '../../warehouse/evolve-table.ts';
 import { listScansOf } from '../../warehouse/held-tables.ts';
 import { countLiveRows } from '../../warehouse/live-rows.ts';
 import { learnElements } from '../../load/learn-elements.ts';
-import { carryRows } from './carry-rows.ts';
+import { forgetMarked } from '../../warehouse/marked-rows.ts';
+import { carryRows, noteMarked, noteRead } from './carry-rows.ts';
 import type { SliceArchive } from './find-archive.ts';
 import { applyColumnChanges, planColumns, rememberMasks } from '../../load/plan-columns.ts';
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
@@ -89,18 +90,23 @@ export async function rebuildTable(
     await forgetStream(context, stream, archives);
   });
 
-  const replayed = await replayAll(context, archives, stage, onReplayed);
+  const tables = { older: asideOf(stream.table), newer: stream.table };
+  const keeps = existed && !archivedOnly;
+  if (keeps) await noteMarked(context, tables.older, archives);
+  const replayed = await replayAll(context, archives, stage, async ({ stream: slice }, done) => {
+    if (keeps) await noteRead(context, tables, slice);
+    onReplayed(done);
+  });
   const kept = existed
     ? await carryRows(context, stream, archives, {
-        older: asideOf(stream.table),
-        newer: stream.table,
+        ...tables,
         ...masked,
         archivedOnly,
       })
     : 0;
   // Those rows are not of this run.
   if (kept > 0) await database.transaction(() => learnElements(context, stream, 'all'));
-  if (existed) await restoreTimes(context, stream, { older: asideOf(stream.table), hasVersions: hadHistory });
+  if (existed) await restoreTimes(context, stream, { older: tables.older, hasVersions: hadHistory });
   if (hadHistory) await restoreHistory(context, stream, asideOf(historyOf(stream.table)));
   // The archive does not say which key read its rows, and the state's key may have come later.
   const unknown = (await listScanNames(database, stream.table)).filter((name) => !scansBefore.includes(name));
@@ -110,7 +116,8 @@ export async function rebuildTable(
     await restoreRunRecords(database);
     await addUnproved(database, unknown);
   });
-  await dropTable(database, asideOf(stream.table));
+  await dropTable(database, tables.older);
+  await forgetMarked(database);
   // The file contains the bytes of both tables until it is compacted.
   await scheduleCompaction(database);
   const quarantined = await database.count('SELECT count(*) FROM _sluice.quarantine WHERE stream = $1', [
@@ -174,7 +181,7 @@ async function replayAll(
   context: RunContext,
   archives: readonly SliceArchive[],
   stage: string,
-  onReplayed: OnReplayed,
+  onReplayed: (archive: SliceArchive, done: Parameters<OnReplayed>[0]) => Promise<void>,
 ): Promise<readonly ReplayedScan[]> {
   const replayed: ReplayedScan[] = [];
   let pages = 0;
@@ -185,7 +192,7 @@ async function replayAll(
     replayed.push(await replayScan(context, slice, scan, { archive: archive.folder, stage }));
     pages += scan.pages;
     records += scan.rows;
-    onReplayed({ pages, records });
+    await onReplayed(archive, { pages, records });
   }
   return replayed;
 }
