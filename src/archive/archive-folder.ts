@@ -62,6 +62,12 @@ export async function hasOlderScan(folder: string, beforeMs: number): Promise<bo
   return (await listNames(folder)).some((name) => name.endsWith(HEADER) && name < before);
 }
 
+/** Whether a folder has a scan loaded after a given time, judging by its file names. */
+export async function hasNewerScan(folder: string, afterMs: number): Promise<boolean> {
+  const after = compactTime(afterMs + 1);
+  return (await listNames(folder)).some((name) => name.endsWith(HEADER) && name >= after);
+}
+
 /** Writes a pending header next to its records; the commit will confirm it. */
 export async function announceScan(folder: string, scan: ArchivedScan): Promise<void> {
   await replaceFile(join(folder, nameOf(scan) + PENDING), formatArchivedScan(scan));

@@ -1,5 +1,6 @@
-import { readCheckpoint } from '../../../state/checkpoints.ts';
-import { listArchive } from '../../archive/archive-folder.ts';
+import { basename, dirname, join } from 'node:path';
+import { readCheckpoint, readCheckpoints } from '../../../state/checkpoints.ts';
+import { hasNewerScan, listArchive, listNames } from '../../archive/archive-folder.ts';
 import type { ArchivedContent, ArchivedScan } from '../../archive/archived-scan.ts';
 import { findChain } from '../../archive/find-chain.ts';
 import { assertContentWhole } from '../../archive/unpack-records.ts';
@@ -23,7 +24,7 @@ export interface SliceArchive {
 /**
  * Finds the scans from which a stream's table can be rebuilt: an unbroken chain for each slice that was ever
  * committed. Empty for a stream that never synced and has no archive. A scan with unreadable records counts as
- * missing, unless a later full scan replaces it.
+ * missing, unless a later full scan replaces it; and an archive as none where the rows were read in other parts since.
  *
  * @throws StorageError `archive_incomplete` if a part of it is missing
  */
@@ -39,6 +40,7 @@ export async function findArchive(
     const folder = archiveFolder(settings.stateDir, slice);
     const { scans, damaged } = await listReadable(folder, checkpoint?.runId, signal);
     if (checkpoint === undefined && scans.length === 0 && damaged.length === 0) continue;
+    if (checkpoint === undefined && (await isReadSince(settings, session, slice, scans))) continue;
     const chain = findChain(scans, checkpoint?.runId);
     if (chain.kind === 'broken') {
       const [first] = damaged;
@@ -48,6 +50,29 @@ export async function findArchive(
     found.push({ stream: slice, folder, checkpoint, scans: chain.scans });
   }
   return found;
+}
+
+/**
+ * Whether the rows of a stream or slice without a checkpoint were read since its last scan, as part of the whole stream or
+ * in slices: the table has newer values than its archive.
+ */
+async function isReadSince(
+  { stateDir }: OfflineSettings,
+  session: SqlSession,
+  stream: Stream,
+  scans: readonly ArchivedScan[],
+): Promise<boolean> {
+  const isOther = (slice: string) => (slice === '') !== (stream.slice === undefined);
+  const held = await readCheckpoints(session);
+  if (held.some((one) => one.stream === stream.name && isOther(one.slice))) return true;
+  const own = archiveFolder(stateDir, stream);
+  const root = dirname(own);
+  const whole = basename(archiveFolder(stateDir, { ...stream, slice: undefined }));
+  const names = stream.slice === undefined ? await listNames(root) : [whole];
+  const lastMs = scans.at(-1)?.loadedAtMs ?? 0;
+  for (const name of names)
+    if (name !== basename(own) && (await hasNewerScan(join(root, name), lastMs))) return true;
+  return false;
 }
 
 /**
