@@ -43,11 +43,10 @@ export async function writeUnproved(session: SqlSession, unproved: UnprovedStrea
   if (text !== held) await writeMeta(session, UNPROVED, text);
 }
 
-/** Adds scans whose rows were read with a key that is not recorded. */
-export async function addUnproved(session: SqlSession, scans: readonly string[]): Promise<void> {
+/** Adds scans with the key that read their rows. */
+export async function addUnproved(session: SqlSession, scans: UnprovedStreams): Promise<void> {
   const listed = await readUnproved(session);
-  const added = scans.filter((name) => !listed.has(name)).map((name) => [name, ''] as const);
-  await writeUnproved(session, new Map([...listed, ...added]));
+  await writeUnproved(session, new Map([...scans, ...listed]));
 }
 
 /** Takes scans out of the entry: the key reads their rows. */

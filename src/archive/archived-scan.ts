@@ -13,6 +13,8 @@ const schema = z.object({
   previousRunId: z.string().optional(),
   /** The request without its start date. Pages with a different address belong to a different stream. */
   address: z.string(),
+  /** Names the API key that read it, and reveals nothing of it; earlier releases did not record it. */
+  key: z.string().optional(),
   /** Fields that were excluded or hashed before the pages were written to disk; see `MaskedFields`. */
   masks: z.record(z.string(), z.string()),
   plan: z.object({

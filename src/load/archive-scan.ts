@@ -21,7 +21,7 @@ import { correctFutureTimes, findRetentionTime } from '../storage/record-times.t
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import type { CommitStep, Step } from '../run/step.ts';
 import type { LoadedScan, PlannedScan, Turn } from '../run/turn.ts';
-import { archiveFolder, hashAddress } from '../storage/state-folder.ts';
+import { archiveFolder, hashAddress, nameKey } from '../storage/state-folder.ts';
 
 /** A scan whose pages are in the archive and wait for its commit. */
 interface Receipt {
@@ -227,6 +227,7 @@ function describeScan(
     runId,
     previousRunId: checkpoint?.runId,
     address: hashAddress(settings, stream),
+    key: nameKey(settings),
     masks: describeMasks(stream, settings.hashKey),
     plan: {
       mode: scan.plan.mode,

@@ -16,6 +16,7 @@ import { resolveLinks } from '../files/real-paths.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { AccountOfConfig } from '../model/account.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
+import type { SqlSession } from '../model/sql.ts';
 import { listPublishers } from '../publish/registry.ts';
 import { listNames } from '../text/list-names.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -87,6 +88,11 @@ export async function refuseMove(settings: OfflineSettings, database: Database):
       context: { path: settings.stateDir },
     },
   );
+}
+
+/** Name of the key that a state has recorded; undefined if none is. */
+export async function readKeyName(session: SqlSession): Promise<string | undefined> {
+  return (await readMeta(session)).get(KEY);
 }
 
 /** Whether the key must show that it reads the rows of the state. */

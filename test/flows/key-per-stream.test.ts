@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SyncError } from '../../src/model/errors.ts';
@@ -310,18 +310,71 @@ describe('a key that is checked in a run that finds nothing to publish', () => {
 });
 
 describe('a stream whose table was dropped, and rebuilt from the archive', () => {
-  async function dropMine() {
+  /** As in archives of earlier releases. */
+  function forgetReaders({ stateDir }: Flow) {
+    const archive = join(stateDir, 'archive');
+    for (const name of readdirSync(archive, { recursive: true, encoding: 'utf8' })) {
+      if (!name.endsWith('.json')) continue;
+      const header = join(archive, name);
+      const { key, sum, ...rest } = JSON.parse(readFileSync(header, 'utf8')) as Record<string, unknown>;
+      expect([typeof key, typeof sum]).toEqual(['string', 'number']);
+      writeFileSync(header, JSON.stringify(rest));
+    }
+  }
+
+  async function dropMine(readers: 'recorded' | 'unknown') {
     const accounts = createAccounts();
     const { a, later } = accounts;
     await a.sync({ config: both });
+    if (readers === 'unknown') forgetReaders(a);
     const options = { confirm: () => Promise.resolve(true), clock: a.clock, streams: ['mine'] };
     await resetState(a.settings(both), { ...options, dropTables: true });
     later();
     return accounts;
   }
 
+  it('stays dropped where another key read its archived pages', async () => {
+    const { as, later } = await dropMine('recorded');
+    const b = as('b');
+    expect((await b.sync({ config: disabled })).exitCode).toBe(0);
+    const report = await b.rebuild({ config: both });
+    expect(report).toMatchObject({
+      exitCode: 5,
+      streams: [{ status: 'rebuilt' }, { status: 'failed', error: { code: 'archive_incomplete' } }],
+    });
+    expect(report.streams[1]?.error?.message).toMatch(/were read with a different key than the other tables/);
+    await expect(b.rows('mine')).rejects.toThrow(/does not exist/);
+    later();
+    expect((await b.sync({ config: both })).exitCode).toBe(0);
+    expect((await b.rebuild({ config: both })).exitCode).toBe(0);
+    expect(await namesOf(b)).toEqual(['b']);
+  });
+
+  it('needs no proof of the key that read its archived pages', async () => {
+    const { a, later } = await dropMine('recorded');
+    const { exitCode, streams } = await a.rebuild({ config: both });
+    expect([exitCode, streams.map(({ notes }) => notes.join())]).toEqual([0, ['', '']]);
+    later();
+    expect((await a.sync({ config: both })).exitCode).toBe(0);
+    expect(notesOf(a)).not.toMatch(/key/);
+  });
+
+  it('has to be shown by another key where the state was lost as well', async () => {
+    const { a, as, later } = createAccounts();
+    await a.sync({ config: both });
+    rmSync(join(a.stateDir, 'work.duckdb'));
+    rmSync(a.duckdbPath);
+    expect((await a.rebuild({ config: both })).exitCode).toBe(0);
+    later();
+    expect(await failureOf(as('b').sync({ config: both }))).toMatchObject(MISMATCH);
+    expect((await a.sync({ config: both })).exitCode).toBe(0);
+    later();
+    expect((await a.sync({ config: both })).exitCode).toBe(0);
+    expect(notesOf(a)).not.toMatch(/key/);
+  });
+
   it('is refused to another key, which reads other rows than were archived', async () => {
-    const { as, later } = await dropMine();
+    const { as, later } = await dropMine('unknown');
     const b = as('b');
     expect((await b.sync({ config: disabled })).exitCode).toBe(0);
     const { streams } = await b.rebuild({ config: both });
@@ -336,7 +389,7 @@ describe('a stream whose table was dropped, and rebuilt from the archive', () =>
   });
 
   it('goes on after one more request where the key reads the same rows', async () => {
-    const { a } = await dropMine();
+    const { a } = await dropMine('unknown');
     expect((await a.rebuild({ config: both })).exitCode).toBe(0);
     expect((await a.sync({ config: both, streams: ['mine'] })).exitCode).toBe(0);
     expect(notesOf(a)).toContain('the key reads the same data of mine as well');

@@ -6,16 +6,13 @@ import {
   keepRunRecords,
   restoreRunRecords,
 } from '../../../state/set-aside.ts';
-import { addUnproved } from '../../../state/unproved-streams.ts';
 import type { ArchivedScan } from '../../archive/archived-scan.ts';
 import { formatCountOf, verbOf } from '../../text/format-count.ts';
 import type { SchemaChange } from '../../model/run-report.ts';
 import { type Checkpoint, type LearnedColumn, sliceIdOf, type Stream } from '../../model/stream.ts';
 import { createFieldTree } from '../../schema/observe-fields.ts';
 import { dropTable, renameTable } from '../../warehouse/carry-rows.ts';
-import type { Database } from '../../warehouse/database.ts';
 import { historyOf, tableExists } from '../../warehouse/evolve-table.ts';
-import { listScansOf } from '../../warehouse/held-tables.ts';
 import { countLiveRows } from '../../warehouse/live-rows.ts';
 import { learnElements } from '../../load/learn-elements.ts';
 import { forgetMarked } from '../../warehouse/marked-rows.ts';
@@ -24,6 +21,7 @@ import type { SliceArchive } from './find-archive.ts';
 import { applyColumnChanges, planColumns, rememberMasks } from '../../load/plan-columns.ts';
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import { type ReplayedScan, replayScan } from './replay-scan.ts';
+import { judgeReaders, noteReaders } from './judge-readers.ts';
 import { readFormer, restoreFormer } from './restore-former.ts';
 import { restoreHistory, restoreTimes, settleHistory } from './restore-history.ts';
 import type { RunContext } from '../../run/run-context.ts';
@@ -58,9 +56,6 @@ interface RebuildOptions {
 // Names with a space, which no stream's table can have.
 const asideOf = (table: string): string => `${table} before rebuild`;
 
-const UNKNOWN_KEY =
-  'it is not recorded which key read these rows: the next sync first checks that its key reads the same data';
-
 /**
  * Rebuilds a stream's table, columns, key and quarantine from its archived scans, in the order of their commits.
  * Works on a copy of the work file: until the caller replaces the original, a failure or a kill changes nothing.
@@ -78,7 +73,7 @@ export async function rebuildTable(
   const rowsBefore = existed ? await countLiveRows(database, stream.table, '') : undefined;
   const hadHistory = await tableExists(database, historyOf(stream.table));
   const former = await readFormer(database, stream, archives);
-  const scansBefore = existed ? await listScanNames(database, stream.table) : [];
+  const held = await judgeReaders(database, stream, archives, existed);
   if (existed && hadHistory) await settleHistory(context, stream, masked.contract);
   await keepRunRecords(database);
   await database.transaction(async () => {
@@ -108,13 +103,11 @@ export async function rebuildTable(
   if (kept > 0) await database.transaction(() => learnElements(context, stream, 'all'));
   if (existed) await restoreTimes(context, stream, { older: tables.older, hasVersions: hadHistory });
   if (hadHistory) await restoreHistory(context, stream, asideOf(historyOf(stream.table)));
-  // The archive does not say which key read its rows, and the state's key may have come later.
-  const unknown = (await listScanNames(database, stream.table)).filter((name) => !scansBefore.includes(name));
-  await database.transaction(async () => {
+  const unknown = await database.transaction(async () => {
     for (const { checkpoint } of archives) await restoreCheckpoint(context, checkpoint);
     await restoreFormer(database, stream, former);
     await restoreRunRecords(database);
-    await addUnproved(database, unknown);
+    return noteReaders(database, stream, archives, held);
   });
   await dropTable(database, tables.older);
   await forgetMarked(database);
@@ -130,7 +123,7 @@ export async function rebuildTable(
     rowsKept: kept,
     rowsQuarantined: quarantined,
     schemaChanges: compareContracts(before, await readContract(database, stream.name)),
-    notes: [...describeReplayed(replayed), ...(unknown.length === 0 ? [] : [UNKNOWN_KEY])],
+    notes: [...describeReplayed(replayed), ...unknown],
   };
 }
 
@@ -155,10 +148,6 @@ async function maskTable(
     contract: masked?.left ?? contract,
     cleared: new Set(masked?.cleared.map(({ column }) => column.name)),
   };
-}
-
-async function listScanNames(database: Database, table: string): Promise<readonly string[]> {
-  return (await listScansOf(database, table)).map(({ name }) => name);
 }
 
 /** All scans of a stream's slices, in the order in which they were loaded; a slice's own order comes first. */
