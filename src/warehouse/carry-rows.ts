@@ -6,40 +6,56 @@ import { listValues, matchOlder, type ReplacedTable } from './match-older.ts';
 
 const MISSING = 'temp."~missing_rows"';
 
+/** Rows of an older table to look for in a newer one, as conditions on its rows `o`. */
+interface Candidates {
+  readonly candidates: string;
+  /** For the rows that are collected as marked. */
+  readonly marked: string;
+}
+
 /** Which rows of an older table to look for in a newer one, and by which columns. */
-export interface MissingRequest extends ReplacedTable {
+export interface MissingRequest extends ReplacedTable, Candidates {
   /** Key columns; if undefined, rows are equal when all their common columns are. */
   readonly key: readonly string[] | undefined;
-  /** Conditions on the older table's rows `o`; a row counts if any of them holds. */
-  readonly candidates: readonly string[];
+}
+
+/** Begins a collection of rows of an older table. */
+export async function beginMissingRows(database: Database, older: string): Promise<void> {
+  await database.run(
+    `CREATE OR REPLACE TEMP TABLE "~missing_rows" AS SELECT o.* FROM ${tableName(older)} o WHERE false`,
+  );
 }
 
 /**
- * Collects the candidates and the marked rows of an older table that are missing from a newer one, and returns their
- * number. Undefined if they cannot be found because a key column is missing from the older table.
+ * Adds the candidates and the marked rows of an older table that are missing from a newer one, and returns their number.
+ * Undefined if they cannot be found because a key column is missing from the older table.
  */
 export async function findMissingRows(
   database: Database,
-  { older, newer, key, candidates }: MissingRequest,
+  { older, newer, key, ...candidates }: MissingRequest,
 ): Promise<number | undefined> {
-  if (key === undefined) return findMissingOccurrences(database, { older, newer }, candidates);
-  const match = await matchOlder(database, { older, newer }, key);
-  if (match === undefined) return undefined;
-  // Not a subquery of the condition: there, a column with the name of the outer table's alias would hide it.
-  await database.run(`CREATE OR REPLACE TEMP TABLE "~missing_rows" AS SELECT o.*
-    FROM ${selectCandidates(older, candidates)} o ANTI JOIN ${tableName(newer)} n ON ${match}`);
-  return database.count(`SELECT count(*) FROM ${MISSING}`);
+  const before = await countMissing(database, 'true');
+  if (key === undefined) {
+    await addMissingOccurrences(database, { older, newer }, candidates);
+  } else {
+    const match = await matchOlder(database, { older, newer }, key);
+    if (match === undefined) return undefined;
+    // Not a subquery of the condition: there, a column with the name of the outer table's alias would hide it.
+    await database.run(`INSERT INTO ${MISSING} BY NAME SELECT o.*
+      FROM ${selectCandidates(older, candidates)} o ANTI JOIN ${tableName(newer)} n ON ${match}`);
+  }
+  return (await countMissing(database, 'true')) - before;
 }
 
 /**
  * The same without a key: of equal rows, those are missing that the newer table has no more of. What it has stands first
  * for rows that are not candidates. A marked row does not equal a live one.
  */
-async function findMissingOccurrences(
+async function addMissingOccurrences(
   database: Database,
   { older, newer }: ReplacedTable,
-  candidates: readonly string[],
-): Promise<number> {
+  candidates: Candidates,
+): Promise<void> {
   const { olds: values, news } = await listValues(database, { older, newer });
   const names = values.map((_, at) => `_sluice_value_${at}`);
   const cells = (list: readonly string[]) =>
@@ -50,27 +66,27 @@ async function findMissingOccurrences(
     names.map((name) => `${one}.${name} IS NOT DISTINCT FROM r.${name}`).join(' AND ');
   const all = `SELECT ${cells(values)} FROM ${tableName(older)} o`;
   const earlier = `SELECT o.*, ${cells(values)} FROM ${selectCandidates(older, candidates)} o`;
-  await database.run(`CREATE OR REPLACE TEMP TABLE "~missing_rows" AS
+  await database.run(`INSERT INTO ${MISSING} BY NAME
     WITH earlier AS (SELECT *, row_number() OVER (PARTITION BY ${by}) AS _sluice_nth FROM (${earlier})),
       held AS (${count(`SELECT ${cells(news)} FROM ${tableName(newer)} n`)}),
       others AS (${count(`(${all}) EXCEPT ALL (SELECT ${by} FROM earlier)`)})
     SELECT r.* EXCLUDE (${by}, _sluice_nth) FROM earlier r
       LEFT JOIN held h ON ${alike('h')} LEFT JOIN others x ON ${alike('x')}
       WHERE r._sluice_nth > greatest(coalesce(h._sluice_rows, 0) - coalesce(x._sluice_rows, 0), 0)`);
-  return database.count(`SELECT count(*) FROM ${MISSING}`);
 }
 
 /** Number of candidates and of marked rows in an older table. */
 export async function countCandidates(
   database: Database,
-  { older, candidates }: Pick<MissingRequest, 'older' | 'candidates'>,
+  older: string,
+  { candidates, marked }: Candidates,
 ): Promise<number> {
-  return database.count(`SELECT count(*) FROM ${selectCandidates(older, candidates)} o`);
+  return database.count(`SELECT count(*) FROM ${selectCandidates(older, { candidates, marked })} o`);
 }
 
-function selectCandidates(older: string, candidates: readonly string[]): string {
-  const where = candidates.length === 0 ? 'false' : candidates.map((one) => `(${one})`).join(' OR ');
-  return `(SELECT o.* FROM ${tableName(older)} o WHERE ${where} UNION ALL BY NAME SELECT m.* FROM ${MARKED} m)`;
+function selectCandidates(older: string, { candidates, marked }: Candidates): string {
+  return `(SELECT o.* FROM ${tableName(older)} o WHERE ${candidates}
+    UNION ALL BY NAME SELECT o.* FROM ${MARKED} o WHERE ${marked})`;
 }
 
 /** How a column of the newer table is computed from a row of the older one. */

@@ -16,16 +16,18 @@ export async function collectMarked(database: Database, older: string, where: st
   await replaceMarked(database, `${tableName(older)} o WHERE ${marked}`);
 }
 
-/** Takes out those that the newer table has: a scan has read them. */
+/** Takes out those that the newer table has in a slice, by its key: a scan has read them. */
 export async function dropRead(
   database: Database,
   tables: ReplacedTable,
-  key: readonly string[] | undefined,
+  { key, slice }: { readonly key: readonly string[] | undefined; readonly slice: string },
 ): Promise<void> {
   if (!(await hasMarked(database))) return;
   const match = await matchOlder(database, tables, key);
   if (match === undefined) return;
-  await replaceMarked(database, `${MARKED} o ANTI JOIN ${tableName(tables.newer)} n ON ${match}`);
+  const isSliced = slice !== '' && (await readColumns(database, tables.newer)).has('_slice');
+  const own = isSliced ? `n._slice = ${quoteLiteral(slice)}` : 'true';
+  await replaceMarked(database, `${MARKED} o ANTI JOIN ${tableName(tables.newer)} n ON ${own} AND ${match}`);
 }
 
 /** Takes out those of which the quarantine has a record. */
@@ -47,19 +49,27 @@ export async function dropQuarantined(
       );
     return `(${equal.join(' OR ') || 'false'})`;
   });
-  await replaceMarked(database, `${MARKED} o ANTI JOIN ${records} q ON ${match.join(' AND ')}`);
+  const own =
+    scope.slice !== '' && olds.has('_slice')
+      ? `(o._slice IS NULL OR o._slice = ${quoteLiteral(scope.slice)})`
+      : 'true';
+  await replaceMarked(database, `${MARKED} o ANTI JOIN ${records} q ON ${[own, ...match].join(' AND ')}`);
 }
 
 /**
- * Takes out those of runs that marked as many rows of the newer table, for a key by which the rows of both tables cannot
- * be compared.
+ * Takes out those of runs that marked as many rows of the newer table, for a key by which the rows `o` of a condition
+ * cannot be compared.
  */
-export async function dropCounted(database: Database, { older, newer }: ReplacedTable): Promise<void> {
+export async function dropCounted(
+  database: Database,
+  { older, newer }: ReplacedTable,
+  where: string,
+): Promise<void> {
   if (!(await hasMarked(database)) || !(await readColumns(database, newer)).has('_deleted_at')) return;
   const count = (table: string) =>
     `(SELECT _run_id, count(*) AS n FROM ${tableName(table)} WHERE _deleted_at IS NOT NULL GROUP BY 1)`;
   const same = `(SELECT _run_id FROM ${count(older)} a JOIN ${count(newer)} b USING (_run_id) WHERE b.n >= a.n)`;
-  await replaceMarked(database, `${MARKED} o ANTI JOIN ${same} r ON r._run_id = o._run_id`);
+  await replaceMarked(database, `${MARKED} o ANTI JOIN ${same} r ON r._run_id = o._run_id AND (${where})`);
 }
 
 export async function forgetMarked(database: Database): Promise<void> {

@@ -1,7 +1,9 @@
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { rewritePagination } from '../../src/simulator/fault-effects.ts';
+import { sliceStream } from '../../src/model/stream.ts';
+import { archiveFolder } from '../../src/storage/state-folder.ts';
 import { archiveOf, listArchive } from '../support/archive-files.ts';
 import {
   createItemsFlow,
@@ -141,5 +143,43 @@ describe('without a key, rows that left before the archive begins', () => {
     const report = await flow.rebuild();
     expect(await flow.query(READ)).toEqual(before);
     expect(report).toMatchObject({ exitCode: 0, streams: [{ rowsKept: 2 }] });
+  });
+});
+
+describe('where one slice has a key and another has none, rows that left before the archive begins', () => {
+  it.each([
+    ['stay in the slice with a key: the first', 'keep', ['acme', 'globex'], 21],
+    ['stay in the slice with a key: the second', 'keep', ['globex', 'acme'], 21],
+    ['stay marked in both: the first has a key', 'soft', ['acme', 'globex'], 22],
+    ['stay marked in both: the second has a key', 'soft', ['globex', 'acme'], 22],
+  ] as const)('%s', async (_, deletes, entities, held) => {
+    const dated = (entity: string, day: number, kind: number) => ({
+      entity,
+      date: `2026-01-${10 + day}`,
+      kind: [kind],
+    });
+    const unique = Array.from({ length: 11 }, (_, day) => dated('acme', day, 1));
+    const alike = Array.from({ length: 11 }, (_, at) => dated('globex', at % 4, at % 3));
+    const flow = createItemsFlow([...unique, ...alike], {
+      config: configOf({ key: 'auto', deletes, params: { entity: [...entities] }, sliceBy: ['entity'] }),
+      endpoint: { filters: { entity: ['entity'] } },
+    });
+    expect((await flow.sync()).exitCode).toBe(0);
+    const keys = await flow.query(
+      'SELECT slice, key_fields IS NULL AS none FROM _sluice.checkpoints ORDER BY slice',
+    );
+    expect(keys.map(({ none }) => none)).toEqual([false, true]);
+    const scanned = flow.settings().streams.flatMap(sliceStream);
+    const first = scanned.map((slice) => {
+      const folder = archiveFolder(flow.stateDir, slice);
+      return readdirSync(folder).flatMap((name) => (name.endsWith('.json') ? join(folder, name) : []));
+    });
+    await resync(flow, (records) => [...records.slice(1, 11), ...records.slice(12)]);
+    for (const path of first.flat()) rmSync(path);
+    const before = await flow.query(READ);
+    expect(before).toHaveLength(held);
+    const report = await flow.rebuild();
+    expect(await flow.query(READ)).toEqual(before);
+    expect(report).toMatchObject({ exitCode: 0, streams: [{ rowsKept: held - 20 }] });
   });
 });

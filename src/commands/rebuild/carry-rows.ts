@@ -1,26 +1,23 @@
-import { readCheckpoint, readContract, writeContract } from '../../../state/checkpoints.ts';
-import type { ArchivedScan } from '../../archive/archived-scan.ts';
+import { readContract, writeContract } from '../../../state/checkpoints.ts';
 import { startOver } from '../../load/rehashed-key.ts';
 import { describeVersions } from '../../load/unseen-records.ts';
-import { type LearnedColumn, sliceIdOf, type Stream } from '../../model/stream.ts';
+import type { LearnedColumn, Stream } from '../../model/stream.ts';
+import type { Loading } from '../../run/run-context.ts';
 import { companionPath } from '../../schema/field-paths.ts';
 import { pathKey } from '../../schema/name-columns.ts';
 import {
   addColumns,
+  beginMissingRows,
   countCandidates,
   dropMissingRows,
   findMissingRows,
   fitMissingRows,
   insertMissingRows,
-  isOfSlice,
 } from '../../warehouse/carry-rows.ts';
-import type { Database } from '../../warehouse/database.ts';
-import { readColumns } from '../../warehouse/evolve-table.ts';
-import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
-import { collectMarked, dropCounted, dropQuarantined, dropRead } from '../../warehouse/marked-rows.ts';
-import type { ReplacedTable } from '../../warehouse/match-older.ts';
+import { quoteIdentifier } from '../../warehouse/identifiers.ts';
+import { dropCounted, dropQuarantined } from '../../warehouse/marked-rows.ts';
+import { type EarlierRows, listEarlier } from './earlier-rows.ts';
 import { incomplete, type SliceArchive } from './find-archive.ts';
-import type { Loading } from '../../run/run-context.ts';
 
 export interface CarryOptions {
   readonly older: string;
@@ -46,23 +43,10 @@ export async function carryRows(
 ): Promise<number> {
   if (archivedOnly) return 0;
   const { database, runId } = context;
-  const key = await readKey(context, archives);
-  const candidates = await listCandidates(context, stream, archives, { older, keyed: key !== undefined });
-  const isRehashed = key?.some((name) => cleared.has(name)) === true;
-  const isComparable =
-    !isRehashed && (key === undefined || (await isKeyFormatSame(context, stream, key, contract)));
-  if (!isComparable) await dropCounted(database, { older, newer });
-  else if (key !== undefined) await dropUnaccepted(context, archives, { older, key });
-  if ((await countCandidates(database, { older, candidates })) === 0) return 0;
-  if (isRehashed) throw toRehashedRefusal(stream);
-  const missing = isComparable
-    ? await findMissingRows(database, { older, newer, key, candidates })
-    : undefined;
-  if (missing === undefined)
-    throw toRefusal(
-      stream,
-      'with its current key, earlier rows cannot be distinguished from those of the archive',
-    );
+  await beginMissingRows(database, older);
+  let missing = 0;
+  for (const group of await listEarlier(context, stream, archives, older))
+    missing += await findMissing(context, stream, group, { older, newer, contract, cleared });
   if (missing > 0) {
     const { columns, lossy, extra } = await fitMissingRows(database, older, newer, cleared);
     if (lossy.length > 0)
@@ -83,6 +67,30 @@ export async function carryRows(
   }
   await dropMissingRows(database);
   return missing;
+}
+
+/** Finds the missing ones among rows that are compared by one key, and returns their number. */
+async function findMissing(
+  context: Loading,
+  stream: Stream,
+  group: EarlierRows,
+  { older, newer, contract, cleared }: Omit<CarryOptions, 'archivedOnly'>,
+): Promise<number> {
+  const { database } = context;
+  const { key } = group;
+  const isRehashed = key?.some((name) => cleared.has(name)) === true;
+  const isComparable =
+    !isRehashed && (key === undefined || (await isKeyFormatSame(context, stream, key, contract)));
+  if (!isComparable) await dropCounted(database, { older, newer }, group.marked);
+  else if (key !== undefined) await dropUnaccepted(context, group.archives, { older, key });
+  if ((await countCandidates(database, older, group)) === 0) return 0;
+  if (isRehashed) throw toRehashedRefusal(stream);
+  const missing = isComparable ? await findMissingRows(database, { older, newer, ...group }) : undefined;
+  if (missing !== undefined) return missing;
+  throw toRefusal(
+    stream,
+    'with its current key, earlier rows cannot be distinguished from those of the archive',
+  );
 }
 
 /** Rows that the archive gives are in quarantine where the current rules do not accept their records. */
@@ -124,95 +132,6 @@ const SPELLED_BY_TYPE = /^(?:TIMESTAMP|DOUBLE|DECIMAL|JSON)/;
 function hasCompanion({ path }: LearnedColumn, columns: readonly LearnedColumn[]): boolean {
   const beside = pathKey(companionPath(path));
   return columns.some((other) => pathKey(other.path) === beside);
-}
-
-async function readKey(
-  { database }: Loading,
-  archives: readonly SliceArchive[],
-): Promise<readonly string[] | undefined> {
-  const [first] = archives;
-  if (first === undefined) return undefined;
-  return (await readCheckpoint(database, first.stream.name, sliceIdOf(first.stream)))?.keyFields;
-}
-
-/**
- * Notes which rows of the older table a scan of the archive marked as deleted: not all of them were read by a scan before
- * it. The first one does not delete what it has not read where it is not verified, or where `deletes` was `keep`.
- */
-export async function noteMarked(
-  { database }: Loading,
-  older: string,
-  archives: readonly SliceArchive[],
-): Promise<void> {
-  const isSliced = await isSlicedBy(database, older, archives);
-  const firsts = archives.flatMap(({ scans }) => scans.slice(0, 1));
-  const conditions = archives.map(({ stream, scans }) => {
-    const later = isSliced ? scans.slice(1) : scans.filter((scan) => !firsts.includes(scan));
-    const marked = `o._run_id IN (${listIds(later)})`;
-    if (later.length === 0) return 'false';
-    return isSliced ? `(${isOfSlice(sliceIdOf(stream))} AND ${marked})` : marked;
-  });
-  await collectMarked(database, older, conditions.join(' OR '));
-}
-
-/** Takes those out that the table has once a scan of a slice was loaded. */
-export async function noteRead({ database }: Loading, tables: ReplacedTable, slice: Stream): Promise<void> {
-  const key = (await readCheckpoint(database, slice.name, sliceIdOf(slice)))?.keyFields;
-  await dropRead(database, tables, key);
-}
-
-async function isSlicedBy(
-  database: Database,
-  older: string,
-  archives: readonly SliceArchive[],
-): Promise<boolean> {
-  const columns = await readColumns(database, older);
-  return columns.has('_slice') && archives.every((archive) => sliceIdOf(archive.stream) !== '');
-}
-
-function listIds(scans: readonly ArchivedScan[]): string {
-  return scans.map(({ runId }) => quoteLiteral(runId)).join(', ');
-}
-
-/** Conditions for the rows of the older table that are not expected to come from the archive. */
-async function listCandidates(
-  { database }: Loading,
-  stream: Stream,
-  archives: readonly SliceArchive[],
-  { older, keyed }: { readonly older: string; readonly keyed: boolean },
-): Promise<readonly string[]> {
-  const columns = await readColumns(database, older);
-  const isMarkable = columns.has('_deleted_at');
-  const isSliced = await isSlicedBy(database, older, archives);
-  const outlives = (archive: SliceArchive): string | undefined => {
-    const [first] = archive.scans;
-    if (first === undefined) return undefined;
-    // Rows that the archive once gave and no longer gives under the current rules are quarantined, deleted, or merged.
-    // Slices share the ids of runs: the archive of another one may reach further back.
-    const scans = isSliced ? archive.scans : archives.flatMap((one) => one.scans);
-    const isOlder = `o._run_id NOT IN (${listIds(scans)})`;
-    // Without a key a scan replaces what it covers: only rows that are marked as deleted outlive it.
-    const replaces = !keyed && stream.write !== 'append';
-    if (!isMarkable) return replaces ? undefined : isOlder;
-    const at = quoteLiteral(new Date(first.loadedAtMs).toISOString());
-    const outlivesIt = replaces ? `${isOlder} AND o._deleted_at < ${at}::TIMESTAMPTZ` : isOlder;
-    // The first scan did not have the rows that it marked, so no scan of the archive does.
-    const markedByIt = `o._run_id = ${quoteLiteral(first.runId)} AND o._deleted_at IS NOT NULL`;
-    return `((${outlivesIt}) OR (${markedByIt}))`;
-  };
-  const parts = archives.map((archive) => ({
-    slice: sliceIdOf(archive.stream),
-    outlives: outlives(archive),
-  }));
-  if (!isSliced) return parts.flatMap(({ outlives }) => outlives ?? []);
-  const rebuilt = parts.map(({ slice }) => isOfSlice(slice));
-  return [
-    // Rows of other slices are in no archive that is read here.
-    `NOT (${rebuilt.join(' OR ')})`,
-    ...parts.flatMap((part, at) =>
-      part.outlives === undefined ? [] : [`${rebuilt[at] ?? ''} AND ${part.outlives}`],
-    ),
-  ];
 }
 
 /** A full refresh would be refused as well: its rows could not be matched either. */
