@@ -2,7 +2,7 @@ import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { MARKED } from './marked-rows.ts';
-import { listValues, matchOlder, type ReplacedTable } from './match-older.ts';
+import { listValues, matchOlder, matchValues, type ReplacedTable } from './match-older.ts';
 
 const MISSING = 'temp."~missing_rows"';
 
@@ -73,6 +73,31 @@ async function addMissingOccurrences(
     SELECT r.* EXCLUDE (${by}, _sluice_nth) FROM earlier r
       LEFT JOIN held h ON ${alike('h')} LEFT JOIN others x ON ${alike('x')}
       WHERE r._sluice_nth > greatest(coalesce(h._sluice_rows, 0) - coalesce(x._sluice_rows, 0), 0)`);
+}
+
+/**
+ * Adds those whose key the newer table has with other values, which it loses: nothing changes them. Returns their number.
+ *
+ * @param apart columns that say nothing, as their values were cleared
+ */
+export async function takeBackRows(
+  database: Database,
+  { older, newer, key, ...candidates }: MissingRequest & { readonly key: readonly string[] },
+  apart: ReadonlySet<string>,
+): Promise<number> {
+  const match = await matchOlder(database, { older, newer }, key);
+  if (match === undefined) return 0;
+  const same = await matchValues(database, { older, newer }, apart);
+  const rows = selectCandidates(older, candidates);
+  await database.run(`CREATE OR REPLACE TEMP TABLE "~taken_rows" AS SELECT o.* FROM ${rows} o
+    SEMI JOIN ${tableName(newer)} n ON ${match} AND NOT (${same})`);
+  const taken = 'temp."~taken_rows"';
+  await database.run(`DELETE FROM ${tableName(newer)} WHERE rowid IN
+    (SELECT n.rowid FROM ${tableName(newer)} n SEMI JOIN ${taken} o ON ${match})`);
+  await database.run(`INSERT INTO ${MISSING} BY NAME SELECT o.* FROM ${taken} o`);
+  const count = await database.count(`SELECT count(*) FROM ${taken}`);
+  await database.run(`DROP TABLE ${taken}`);
+  return count;
 }
 
 /** Number of candidates and of marked rows in an older table. */

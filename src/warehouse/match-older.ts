@@ -30,6 +30,22 @@ export async function matchOlder(
   return [...cells, ...slice].join(' AND ') || 'true';
 }
 
+/** Condition for equal values of such rows in the columns of one type, but for some columns. */
+export async function matchValues(
+  database: Database,
+  { older, newer }: ReplacedTable,
+  apart: ReadonlySet<string>,
+): Promise<string> {
+  const news = await readColumns(database, newer);
+  const shared = [...(await readColumns(database, older))].filter(
+    ([name, type]) => news.get(name) === type && !isOurs(name) && !apart.has(name),
+  );
+  const cells = shared.map(
+    ([name]) => `o.${quoteIdentifier(name)} IS NOT DISTINCT FROM n.${quoteIdentifier(name)}`,
+  );
+  return cells.join(' AND ') || 'true';
+}
+
 /** The values by which rows without a key are compared, of rows `o` and `n`: those of all columns that both have. */
 export async function listValues(
   database: Database,

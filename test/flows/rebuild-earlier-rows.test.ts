@@ -183,3 +183,30 @@ describe('where one slice has a key and another has none, rows that left before 
     expect(report).toMatchObject({ exitCode: 0, streams: [{ rowsKept: held - 20 }] });
   });
 });
+
+describe('with `write: append`, rows that are older than the archive', () => {
+  const restate = (records: readonly unknown[]) =>
+    records.map((record, at) => (at < 3 ? { ...(record as object), name: 'restated', more: at } : record));
+
+  it('stay as they were first read, whatever the archive says of them', async () => {
+    const flow = createItemsFlow(makeItems(20), { config: configOf({ write: 'append' }) });
+    expect((await flow.sync()).exitCode).toBe(0);
+    await resync(flow, (records) => [...restate(records), ...makeItems(1, { from: 900 })]);
+    dropFirstScan(flow);
+    const before = await flow.query(READ);
+    expect(before).toHaveLength(21);
+    expect(before.filter(({ name }) => name === 'restated')).toEqual([]);
+    expect(await flow.rebuild()).toMatchObject({ exitCode: 0, streams: [{ rowsAfter: 21 }] });
+    expect(await flow.query(READ)).toEqual(before);
+  });
+
+  it('come from the archive where their values are the same', async () => {
+    const flow = createItemsFlow(makeItems(20), { config: configOf({ write: 'append' }) });
+    expect((await flow.sync()).exitCode).toBe(0);
+    await resync(flow, (records) => records);
+    dropFirstScan(flow);
+    const config = configOf({ write: 'append', columns: { name: { hash: true } } });
+    expect(await flow.rebuild({ config })).toMatchObject({ exitCode: 0, streams: [{ rowsKept: 0 }] });
+    expect(await flow.query('SELECT DISTINCT length(name) AS n FROM main.items')).toEqual([{ n: 64 }]);
+  });
+});

@@ -13,6 +13,7 @@ import {
   findMissingRows,
   fitMissingRows,
   insertMissingRows,
+  takeBackRows,
 } from '../../warehouse/carry-rows.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { dropCounted, dropQuarantined } from '../../warehouse/marked-rows.ts';
@@ -85,8 +86,13 @@ async function findMissing(
   else if (key !== undefined) await dropUnaccepted(context, group.archives, { older, key });
   if ((await countCandidates(database, older, group)) === 0) return 0;
   if (isRehashed) throw toRehashedRefusal(stream);
-  const missing = isComparable ? await findMissingRows(database, { older, newer, ...group }) : undefined;
-  if (missing !== undefined) return missing;
+  const rows = { older, newer, ...group };
+  const missing = isComparable ? await findMissingRows(database, rows) : undefined;
+  if (missing !== undefined) {
+    // Such a stream keeps rows as they were first read.
+    const isKept = stream.write === 'append' && key !== undefined;
+    return missing + (isKept ? await takeBackRows(database, { ...rows, key }, cleared) : 0);
+  }
   throw toRefusal(
     stream,
     'with its current key, earlier rows cannot be distinguished from those of the archive',
