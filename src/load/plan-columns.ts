@@ -35,7 +35,7 @@ export async function planColumns(
   const existing = masked?.left ?? learned;
   const forced = await askForced(database, stream, held.forced, existing);
   const columns = await resolveWithTable(database, stream, held.tree, { existing, forced });
-  const retyped = columns.flatMap((column) => planRetyping(column, columns));
+  const retyped = columns.flatMap((column) => planRetyping(column, columns, existing));
   return { columns, changes: { masked, masks, rehashed, remasked, retyped } };
 }
 
@@ -108,7 +108,12 @@ async function askForced(
     const isSame = column === undefined || column.type === 'NULL' || column.type === type;
     const survives =
       isSame ||
-      (await convertsExactly(database, table, { column: column.name, from: column.type, to: type }));
+      (await convertsExactly(database, table, {
+        column: column.name,
+        from: column.type,
+        to: type,
+        jsonTypes: column.jsonTypes,
+      }));
     found.set(pathKey(path), { type, converts, survives, isExact });
   }
   return found;
@@ -151,7 +156,11 @@ async function resolveWithTable(
   return resolveColumns(tree, existing, (...question) => answers.get(question.join(' ')) ?? false, forced);
 }
 
-function planRetyping(column: ColumnPlan, columns: readonly ColumnPlan[]): readonly Retyping[] {
+function planRetyping(
+  column: ColumnPlan,
+  columns: readonly ColumnPlan[],
+  existing: readonly LearnedColumn[],
+): readonly Retyping[] {
   const { name, type, existingType, forcedType, companion } = column;
   if (existingType === undefined || existingType === 'NULL' || existingType === type || companion) return [];
   const beside = findCompanion(column, columns);
@@ -159,7 +168,8 @@ function planRetyping(column: ColumnPlan, columns: readonly ColumnPlan[]): reado
   const to = forcedType ?? (type === 'VARCHAR' && beside !== undefined ? type : undefined);
   if (to === undefined) return [];
   const change = forcedType === undefined ? 'widened' : 'replaced';
-  return [{ column: name, from: existingType, to, companion: beside?.name, change }];
+  const jsonTypes = existing.find((one) => one.name === name)?.jsonTypes;
+  return [{ column: name, from: existingType, to, jsonTypes, companion: beside?.name, change }];
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { SchemaChange } from '../model/run-report.ts';
-import type { ColumnType, ForcedType } from '../model/schema.ts';
+import type { ColumnType, ForcedType, JsonType } from '../model/schema.ts';
 import type { Database } from './database.ts';
 import { listTablesWith, readColumns, tableName } from './evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
@@ -9,6 +9,8 @@ export interface Retyping {
   readonly column: string;
   readonly from: ColumnType;
   readonly to: ForcedType;
+  /** JSON types that its field had; undefined if they are not recorded. */
+  readonly jsonTypes: readonly JsonType[] | undefined;
   /** Companion column for values that the type cannot hold; undefined if there is none. */
   readonly companion: string | undefined;
   /** `replaced`: the type was set by config. */
@@ -19,9 +21,9 @@ export interface Retyping {
 export async function convertsExactly(
   database: Database,
   table: string,
-  { column, from, to }: Pick<Retyping, 'column' | 'from' | 'to'>,
+  { column, from, to, jsonTypes }: Pick<Retyping, 'column' | 'from' | 'to' | 'jsonTypes'>,
 ): Promise<boolean> {
-  const { survives } = convert(quoteIdentifier(column), from, to);
+  const { survives } = convertColumn(quoteIdentifier(column), { from, to, jsonTypes });
   for (const held of await listTablesWith(database, table, column)) {
     const lost = await database.count(
       `SELECT count(*) FROM ${tableName(held)} WHERE ${quoteIdentifier(column)} IS NOT NULL AND (${survives}) IS NOT TRUE`,
@@ -59,10 +61,10 @@ export async function listDigits(
 export async function retypeColumn(
   database: Database,
   table: string,
-  { column, from, to, companion, change }: Retyping,
+  { column, from, to, jsonTypes, companion, change }: Retyping,
 ): Promise<readonly SchemaChange[]> {
   const name = quoteIdentifier(column);
-  const { value, survives, text } = convert(name, from, to);
+  const { value, survives, text } = convertColumn(name, { from, to, jsonTypes });
   let isNew = false;
   for (const held of await listTablesWith(database, table, column)) {
     const alter = `ALTER TABLE ${tableName(held)}`;
@@ -96,22 +98,40 @@ export async function retypeColumn(
 }
 
 /** SQL for a column: its values in another type, which of them survive, and all of them as text. */
-interface Conversion {
+interface ConvertedColumn {
   readonly value: string;
   readonly survives: string;
   readonly text: string;
+}
+
+/** From which type to which, by the engine's names or ours. */
+export interface Conversion {
+  readonly from: string;
+  readonly to: string;
+  /** JSON types that its field had; undefined if they are not recorded. */
+  readonly jsonTypes: readonly JsonType[] | undefined;
 }
 
 /**
  * Column values are converted like values of the API (see `convertValue`): both use the text of a value. Conversions
  * that only the engine accepts (1 as true, a date as a timestamp) are not allowed.
  */
-function convert(column: string, from: ColumnType, to: ForcedType): Conversion {
+export function convertColumn(column: string, { from, to, jsonTypes }: Conversion): ConvertedColumn {
   const text = spellValue(column, from);
+  if (from === to) return { value: column, survives: 'true', text };
   if (to === 'VARCHAR') return { value: text, survives: 'true', text };
+  if (to === 'JSON' && from === 'VARCHAR') return { ...convertText(column, jsonTypes), text };
   if (to === 'JSON') return { value: toJson(column, from, text), survives: 'true', text };
-  const value = castText(from === 'DOUBLE' ? spellDigits(column) : text, to);
+  const type = (to === 'TIMESTAMP WITH TIME ZONE' ? 'TIMESTAMPTZ' : to) as ForcedType;
+  const value = castText(from === 'DOUBLE' ? spellDigits(column) : text, type);
   return { value, survives: `${value} IS NOT NULL`, text };
+}
+
+/** A text as JSON. Where a field had texts among other values, nobody knows which were which: all count as texts. */
+function convertText(column: string, jsonTypes: readonly JsonType[] | undefined) {
+  if (jsonTypes?.includes('string') !== false) return { value: `to_json(${column})`, survives: 'true' };
+  const value = `TRY_CAST(${column} AS JSON)`;
+  return { value, survives: `${value} IS NOT NULL` };
 }
 
 /** SQL for a column's values as the API would have written them; the original format of timestamps is not known. */

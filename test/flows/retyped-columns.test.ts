@@ -154,6 +154,19 @@ describe('a type that config gives a column which is there', () => {
   });
 });
 
+it('is JSON with its lists and objects where they were kept as text, and nothing else was', async () => {
+  const configOf = (type: 'VARCHAR' | 'JSON') => ({
+    streams: { ...noBuiltIns, items: { ...stream, key: ['id'], columns: { v: { type } } } },
+  });
+  const values = ['[1,"a"]', '{"a":9007199254740993}', '5', 'true'];
+  const flow = createItemsFlow(values.map((value, id) => rawJson(`{"id":${id},"v":${value}}`)));
+  expect((await flow.sync({ config: configOf('VARCHAR') })).exitCode).toBe(0);
+  flow.simulator.editRecords('items', () => [rawJson('{"id":999}')]);
+  expect((await flow.sync({ force: true, config: configOf('JSON') })).exitCode).toBe(0);
+  const rows = await flow.query('SELECT v::VARCHAR AS v FROM main.items WHERE id < 999 ORDER BY id');
+  expect(rows.map(({ v }) => v)).toEqual(values);
+});
+
 const day = (at: number) => new Date(Date.UTC(2026, 0, 1) + at * DAY_MS).toISOString().slice(0, 10);
 
 describe('a column of a learned key that is given another type', () => {
