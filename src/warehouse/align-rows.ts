@@ -1,14 +1,9 @@
 import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
 import type { Columns } from './file-shape.ts';
+import { fitColumn, type Rebuilt, type SeenTypes } from './fit-column.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { dropPairs, PAIRS, pairRows, sumRows } from './pair-rows.ts';
-
-/** A rebuilt table and the one it replaces. */
-export interface Rebuilt {
-  readonly older: string;
-  readonly newer: string;
-}
 
 /** Which rows to align, and when the others begin. */
 interface Alignment {
@@ -26,7 +21,7 @@ const OURS = new Set(['_run_id', '_synced_at', '_deleted_at']);
  */
 export async function alignWithOlder(
   database: Database,
-  { older, newer }: Rebuilt,
+  { older, newer, seen }: Rebuilt,
   { rows: which, otherwise }: Alignment,
 ): Promise<void> {
   const olds = await readColumns(database, older);
@@ -38,6 +33,7 @@ export async function alignWithOlder(
   const sum = (table: string) => sumRows(database, { table: tableName(table), where, values: names });
   if (otherwise === undefined && (await sum(older)) === (await sum(newer))) return;
   const columns = [...news].filter(([name]) => !OURS.has(name));
+  const fitted = columns.map(([name, to]) => fit(seen, { name, from: olds.get(name), to }));
   const order = '_synced_at, _run_id';
   await pairRows(
     database,
@@ -49,10 +45,10 @@ export async function alignWithOlder(
     },
     {
       table: tableName(older),
-      where: [where, ...columns.flatMap(([name, type]) => survives(name, olds.get(name), type))].join(
+      where: [where, ...fitted.flatMap(({ lost }) => (lost === undefined ? [] : [`NOT (${lost})`]))].join(
         ' AND ',
       ),
-      values: [...columns.map(([name, type]) => castOf(name, olds.get(name), type)), markOf(olds)],
+      values: [...fitted.map(({ value }) => value), markOf(olds)],
       order,
     },
   );
@@ -76,14 +72,11 @@ function markOf(columns: Columns): string {
   return columns.has('_deleted_at') ? '(_deleted_at IS NOT NULL)' : 'false';
 }
 
-function castOf(name: string, from: string | undefined, to: string): string {
-  if (from === undefined) return `NULL::${to}`;
-  return from === to ? quoteIdentifier(name) : `TRY_CAST(${quoteIdentifier(name)} AS ${to})`;
-}
-
-/** Condition for the rows whose value the newer type can hold. */
-function survives(name: string, from: string | undefined, to: string): readonly string[] {
-  if (from === undefined || from === to) return [];
-  const column = quoteIdentifier(name);
-  return [`TRY_CAST(TRY_CAST(${column} AS ${to}) AS ${from}) IS NOT DISTINCT FROM ${column}`];
+/** A column as the newer table has it, and which rows have a value there that it cannot have. */
+function fit(
+  seen: SeenTypes,
+  { name, from, to }: { readonly name: string; readonly from: string | undefined; readonly to: string },
+): { readonly value: string; readonly lost?: string } {
+  if (from === undefined) return { value: `NULL::${to}` };
+  return from === to ? { value: quoteIdentifier(name) } : fitColumn(seen, { name, from, to });
 }

@@ -1,8 +1,9 @@
 import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
+import { fitColumn, type Rebuilt } from './fit-column.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
 import { MARKED } from './marked-rows.ts';
-import { listValues, matchOlder, matchValues, type ReplacedTable } from './match-older.ts';
+import { listValues, matchOlder, matchValues } from './match-older.ts';
 
 const MISSING = 'temp."~missing_rows"';
 
@@ -14,7 +15,7 @@ interface Candidates {
 }
 
 /** Which rows of an older table to look for in a newer one, and by which columns. */
-export interface MissingRequest extends ReplacedTable, Candidates {
+export interface MissingRequest extends Rebuilt, Candidates {
   /** Key columns; if undefined, rows are equal when all their common columns are. */
   readonly key: readonly string[] | undefined;
 }
@@ -32,17 +33,18 @@ export async function beginMissingRows(database: Database, older: string): Promi
  */
 export async function findMissingRows(
   database: Database,
-  { older, newer, key, ...candidates }: MissingRequest,
+  request: MissingRequest,
 ): Promise<number | undefined> {
   const before = await countMissing(database, 'true');
-  if (key === undefined) {
-    await addMissingOccurrences(database, { older, newer }, candidates);
+  if (request.key === undefined) {
+    await addMissingOccurrences(database, request, request);
   } else {
-    const match = await matchOlder(database, { older, newer }, key);
+    const { older, newer } = request;
+    const match = await matchOlder(database, request, request.key);
     if (match === undefined) return undefined;
     // Not a subquery of the condition: there, a column with the name of the outer table's alias would hide it.
     await database.run(`INSERT INTO ${MISSING} BY NAME SELECT o.*
-      FROM ${selectCandidates(older, candidates)} o ANTI JOIN ${tableName(newer)} n ON ${match}`);
+      FROM ${selectCandidates(older, request)} o ANTI JOIN ${tableName(newer)} n ON ${match}`);
   }
   return (await countMissing(database, 'true')) - before;
 }
@@ -53,10 +55,11 @@ export async function findMissingRows(
  */
 async function addMissingOccurrences(
   database: Database,
-  { older, newer }: ReplacedTable,
+  rebuilt: Rebuilt,
   candidates: Candidates,
 ): Promise<void> {
-  const { olds: values, news } = await listValues(database, { older, newer });
+  const { older, newer } = rebuilt;
+  const { olds: values, news } = await listValues(database, rebuilt);
   const names = values.map((_, at) => `_sluice_value_${at}`);
   const cells = (list: readonly string[]) =>
     list.map((value, at) => `${value} AS ${names[at] ?? ''}`).join(', ');
@@ -82,13 +85,14 @@ async function addMissingOccurrences(
  */
 export async function takeBackRows(
   database: Database,
-  { older, newer, key, ...candidates }: MissingRequest & { readonly key: readonly string[] },
+  request: MissingRequest & { readonly key: readonly string[] },
   apart: ReadonlySet<string>,
 ): Promise<number> {
-  const match = await matchOlder(database, { older, newer }, key);
+  const { older, newer } = request;
+  const match = await matchOlder(database, request, request.key);
   if (match === undefined) return 0;
-  const same = await matchValues(database, { older, newer }, apart);
-  const rows = selectCandidates(older, candidates);
+  const same = await matchValues(database, request, apart);
+  const rows = selectCandidates(older, request);
   await database.run(`CREATE OR REPLACE TEMP TABLE "~taken_rows" AS SELECT o.* FROM ${rows} o
     SEMI JOIN ${tableName(newer)} n ON ${match} AND NOT (${same})`);
   const taken = 'temp."~taken_rows"';
@@ -128,8 +132,7 @@ export interface CarriedColumn {
  */
 export async function fitMissingRows(
   database: Database,
-  older: string,
-  newer: string,
+  { older, newer, seen }: Rebuilt,
   forgotten: ReadonlySet<string>,
 ): Promise<{
   readonly columns: readonly CarriedColumn[];
@@ -143,10 +146,8 @@ export async function fitMissingRows(
   for (const [name, type] of news) {
     const from = olds.get(name);
     if (from === undefined || forgotten.has(name)) continue;
-    const column = quoteIdentifier(name);
-    const value = from === type ? column : `TRY_CAST(${column} AS ${type})`;
+    const { value, lost } = fitColumn(seen, { name, from, to: type });
     columns.push({ name, type, value });
-    const lost = `${column} IS NOT NULL AND TRY_CAST(${value} AS ${from}) IS DISTINCT FROM ${column}`;
     if (from !== type && (await countMissing(database, lost)) > 0) lossy.push(name);
   }
   const extra: { name: string; type: string }[] = [];
@@ -158,23 +159,36 @@ export async function fitMissingRows(
   return { columns, lossy, extra };
 }
 
-/** Columns of a table whose values would not survive a cast to the types of another table. */
-export async function findLossyColumns(
-  database: Database,
-  table: string,
-  other: string,
-): Promise<readonly string[]> {
-  const others = await readColumns(database, other);
+/** Columns of the older table with values that do not fit the types of the newer one. */
+export async function findLossyColumns(database: Database, rebuilt: Rebuilt): Promise<readonly string[]> {
   const lossy: string[] = [];
-  for (const [name, from] of await readColumns(database, table)) {
-    const to = others.get(name);
-    if (to === undefined || to === from) continue;
-    const column = quoteIdentifier(name);
-    const lost = `${column} IS NOT NULL AND TRY_CAST(TRY_CAST(${column} AS ${to}) AS ${from}) IS DISTINCT FROM ${column}`;
-    if ((await database.count(`SELECT count(*) FROM ${tableName(table)} WHERE ${lost}`)) > 0)
+  for (const { name, lost } of await listUnlike(database, rebuilt)) {
+    if ((await database.count(`SELECT count(*) FROM ${tableName(rebuilt.older)} WHERE ${lost}`)) > 0)
       lossy.push(name);
   }
   return lossy;
+}
+
+/** Gives the columns of the older table the types of the newer one, which all values fit; call first in the transaction. */
+export async function fitColumns(database: Database, rebuilt: Rebuilt): Promise<void> {
+  for (const { name, type, value } of await listUnlike(database, rebuilt)) {
+    await database.run(
+      `ALTER TABLE ${tableName(rebuilt.older)} ALTER COLUMN ${quoteIdentifier(name)} SET DATA TYPE ${type} USING ${value}`,
+    );
+  }
+}
+
+/** The columns that have another type in the newer table. */
+async function listUnlike(
+  database: Database,
+  { older, newer, seen }: Rebuilt,
+): Promise<readonly (CarriedColumn & { readonly lost: string })[]> {
+  const news = await readColumns(database, newer);
+  return [...(await readColumns(database, older))].flatMap(([name, from]) => {
+    const type = news.get(name);
+    if (type === undefined || type === from) return [];
+    return [{ name, type, ...fitColumn(seen, { name, from, to: type }) }];
+  });
 }
 
 /** Inserts the collected rows into the newer table; call inside a transaction, after `addColumns`. */

@@ -1,8 +1,9 @@
 import { readField } from './absent-records.ts';
 import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
+import type { Rebuilt } from './fit-column.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
-import { matchOlder, type ReplacedTable } from './match-older.ts';
+import { matchOlder } from './match-older.ts';
 import type { VersionedRows } from './record-versions.ts';
 import { castText } from './retype-column.ts';
 
@@ -19,7 +20,7 @@ export async function collectMarked(database: Database, older: string, where: st
 /** Takes out those that the newer table has in a slice, by its key: a scan has read them. */
 export async function dropRead(
   database: Database,
-  tables: ReplacedTable,
+  tables: Rebuilt,
   { key, slice }: { readonly key: readonly string[] | undefined; readonly slice: string },
 ): Promise<void> {
   if (!(await hasMarked(database))) return;
@@ -62,7 +63,7 @@ export async function dropQuarantined(
  */
 export async function dropCounted(
   database: Database,
-  { older, newer }: ReplacedTable,
+  { older, newer }: Pick<Rebuilt, 'older' | 'newer'>,
   where: string,
 ): Promise<void> {
   if (!(await hasMarked(database)) || !(await readColumns(database, newer)).has('_deleted_at')) return;

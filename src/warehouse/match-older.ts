@@ -1,13 +1,8 @@
 import type { Database } from './database.ts';
 import { readColumns } from './evolve-table.ts';
 import type { Columns } from './file-shape.ts';
+import { fitColumn, type Rebuilt, type SeenTypes } from './fit-column.ts';
 import { quoteIdentifier } from './identifiers.ts';
-
-/** A table that is replaced, under the name it has meanwhile, and the one that takes its place. */
-export interface ReplacedTable {
-  readonly older: string;
-  readonly newer: string;
-}
 
 /**
  * Condition for rows `o` of the older table that are rows `n` of the newer one, by key, or by all columns that both have.
@@ -15,16 +10,17 @@ export interface ReplacedTable {
  */
 export async function matchOlder(
   database: Database,
-  { older, newer }: ReplacedTable,
+  { older, newer, seen }: Rebuilt,
   key: readonly string[] | undefined,
 ): Promise<string | undefined> {
   const olds = await readColumns(database, older);
   const news = await readColumns(database, newer);
   if (key !== undefined && !key.every((name) => olds.has(name) && news.has(name))) return undefined;
   const columns = key ?? [...olds.keys()].filter((name) => news.has(name) && !isOurs(name));
-  const cells = columns.map(
-    (name) => `${castToNewer(name, news)} IS NOT DISTINCT FROM n.${quoteIdentifier(name)}`,
-  );
+  const cells = columns.flatMap((name) => {
+    const { value, lost } = fitToNewer(seen, { name, olds, news });
+    return [`${value} IS NOT DISTINCT FROM n.${quoteIdentifier(name)}`, ...lost.map((one) => `NOT ${one}`)];
+  });
   const isSliced = olds.has('_slice') && news.has('_slice');
   const slice = isSliced ? ['(o._slice IS NULL OR o._slice IS NOT DISTINCT FROM n._slice)'] : [];
   return [...cells, ...slice].join(' AND ') || 'true';
@@ -33,7 +29,7 @@ export async function matchOlder(
 /** Condition for equal values of such rows in the columns of one type, but for some columns. */
 export async function matchValues(
   database: Database,
-  { older, newer }: ReplacedTable,
+  { older, newer }: Pick<Rebuilt, 'older' | 'newer'>,
   apart: ReadonlySet<string>,
 ): Promise<string> {
   const news = await readColumns(database, newer);
@@ -46,24 +42,40 @@ export async function matchValues(
   return cells.join(' AND ') || 'true';
 }
 
-/** The values by which rows without a key are compared, of rows `o` and `n`: those of all columns that both have. */
+/**
+ * The values by which rows without a key are compared, of rows `o` and `n`: those of all columns that both have. A value
+ * that does not fit the newer type equals none.
+ */
 export async function listValues(
   database: Database,
-  { older, newer }: ReplacedTable,
+  { older, newer, seen }: Rebuilt,
 ): Promise<{ readonly olds: readonly string[]; readonly news: readonly string[] }> {
   const olds = await readColumns(database, older);
   const news = await readColumns(database, newer);
   const isLive = (alias: string, columns: Columns) =>
     columns.has('_deleted_at') ? `(${alias}._deleted_at IS NULL)` : 'true';
   const shared = [...olds.keys()].filter((name) => news.has(name) && (name === '_slice' || !isOurs(name)));
+  const fitted = shared.map((name) => fitToNewer(seen, { name, olds, news }));
+  const lost = fitted.flatMap((one) => one.lost);
   return {
-    olds: [...shared.map((name) => castToNewer(name, news)), isLive('o', olds)],
-    news: [...shared.map((name) => `n.${quoteIdentifier(name)}`), isLive('n', news)],
+    olds: [...fitted.map(({ value }) => value), ...lost, isLive('o', olds)],
+    news: [
+      ...shared.map((name) => `n.${quoteIdentifier(name)}`),
+      ...lost.map(() => 'false'),
+      isLive('n', news),
+    ],
   };
 }
 
-function castToNewer(name: string, news: Columns): string {
-  return `TRY_CAST(o.${quoteIdentifier(name)} AS ${news.get(name) ?? ''})`;
+/** A value of a row `o` in the newer type, and conditions under one of which it does not fit that type. */
+function fitToNewer(
+  seen: SeenTypes,
+  { name, olds, news }: { readonly name: string; readonly olds: Columns; readonly news: Columns },
+): { readonly value: string; readonly lost: readonly string[] } {
+  const [from = '', to = ''] = [olds.get(name), news.get(name)];
+  if (from === to) return { value: `o.${quoteIdentifier(name)}`, lost: [] };
+  const { value, lost } = fitColumn(seen, { name, from, to, alias: 'o' });
+  return { value, lost: [`(${lost})`] };
 }
 
 /** Sluice's own columns, which no record fills. */

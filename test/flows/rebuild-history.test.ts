@@ -24,7 +24,7 @@ const configOf = (stream: StreamInput): FlowConfig => ({
   defaults: { hashKey: 'a key of 16 letters' },
   streams: { ...noBuiltIns, items: { path: 'items', paginated: true, ...base, ...stream } },
 });
-const row = (id: number, day: number, amount: number, more: object = {}) => ({
+const row = (id: number, day: number, amount: unknown, more: object = {}) => ({
   id,
   date: `2026-01-0${day}`,
   name: `item ${id}`,
@@ -41,7 +41,7 @@ async function resync(flow: Flow, records: readonly unknown[], stream: StreamInp
 }
 
 // What no change of the rules below changes about a row.
-const VALUES = `id || ' ' || date::VARCHAR || ' ' || coalesce(regexp_replace(amount::VARCHAR, '[.]0$', ''), 'null')`;
+const VALUES = `id || ' ' || date::VARCHAR || ' ' || coalesce(regexp_replace(amount::VARCHAR, '[.]0$|"', '', 'g'), 'null')`;
 
 /** The rows as of each six hours since the start. */
 async function readPast(flow: Flow): Promise<readonly string[]> {
@@ -132,11 +132,12 @@ describe('a rebuild by other rules', () => {
   });
 
   it('gives rows new versions whose values differ, also where their run and time do not', async () => {
-    const flow = createItemsFlow([row(1, 1, 1.5), row(2, 2, 20)], { config: configOf({}) });
+    // Of the texts in the table nobody knows which were numbers.
+    const flow = createItemsFlow([row(1, 1, 'ten'), row(2, 2, 20)], { config: configOf({}) });
     await flow.sync();
-    await rebuild(flow, { columns: { amount: { type: 'VARCHAR' } } });
+    await rebuild(flow, { columns: { amount: { type: 'JSON' } } });
     expect(await versionsOf(flow)).toEqual([
-      '1 2026-01-01 1.5 from 01-31 12 to now',
+      '1 2026-01-01 ten from 01-31 12 to now',
       '2 2026-01-02 20 from 01-31 12 to 01-31 19',
       '2 2026-01-02 20 from 01-31 19 to now',
     ]);

@@ -320,13 +320,13 @@ describe('rows that the archive does not hold any more', () => {
     });
   });
 
-  it('are cast to types they fit, and keep the rebuild from others', async () => {
+  it('are converted to types they fit, and keep the rebuild from others', async () => {
     const flow = await createFlowWithKept();
     const text = configOf({ columns: { amount: { type: 'VARCHAR' } } });
     expect(await flow.rebuild({ config: text })).toMatchObject({ exitCode: 0, streams: [{ rowsKept: 10 }] });
     expect(await flow.query('SELECT amount FROM main.items WHERE id = 3')).toEqual([{ amount: '757' }]);
     const before = await readAll(flow);
-    const { streams } = await flow.rebuild({ config: configOf({ columns: { name: { type: 'JSON' } } }) });
+    const { streams } = await flow.rebuild({ config: configOf({ columns: { name: { type: 'BIGINT' } } }) });
     expect(streams[0]?.error?.message).toMatch(
       /10 earlier rows .* do not fit the types that name would have/,
     );

@@ -15,10 +15,11 @@ import {
   insertMissingRows,
   takeBackRows,
 } from '../../warehouse/carry-rows.ts';
+import { listSeen, type Rebuilt } from '../../warehouse/fit-column.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { dropCounted, dropQuarantined } from '../../warehouse/marked-rows.ts';
 import { type EarlierRows, listEarlier } from './earlier-rows.ts';
-import { incomplete, type SliceArchive } from './find-archive.ts';
+import { adviseText, incomplete, type SliceArchive } from './find-archive.ts';
 
 export interface CarryOptions {
   readonly older: string;
@@ -44,16 +45,18 @@ export async function carryRows(
 ): Promise<number> {
   if (archivedOnly) return 0;
   const { database, runId } = context;
+  const rebuilt: Rebuilt = { older, newer, seen: listSeen(contract) };
   await beginMissingRows(database, older);
   let missing = 0;
   for (const group of await listEarlier(context, stream, archives, older))
-    missing += await findMissing(context, stream, group, { older, newer, contract, cleared });
+    missing += await findMissing(context, stream, group, { ...rebuilt, contract, cleared });
   if (missing > 0) {
-    const { columns, lossy, extra } = await fitMissingRows(database, older, newer, cleared);
+    const { columns, lossy, extra } = await fitMissingRows(database, rebuilt, cleared);
     if (lossy.length > 0)
-      throw toRefusal(
+      throw incomplete(
         stream,
         `${missing} earlier rows are not in it, and their values do not fit the types that ${lossy.join(', ')} would have`,
+        `${adviseText(stream, lossy)}; --archived-only rebuilds the table without them`,
       );
     await database.transaction(async () => {
       await addColumns(database, newer, extra);
@@ -75,18 +78,18 @@ async function findMissing(
   context: Loading,
   stream: Stream,
   group: EarlierRows,
-  { older, newer, contract, cleared }: Omit<CarryOptions, 'archivedOnly'>,
+  { contract, cleared, ...rebuilt }: Rebuilt & Pick<CarryOptions, 'contract' | 'cleared'>,
 ): Promise<number> {
   const { database } = context;
   const { key } = group;
   const isRehashed = key?.some((name) => cleared.has(name)) === true;
   const isComparable =
     !isRehashed && (key === undefined || (await isKeyFormatSame(context, stream, key, contract)));
-  if (!isComparable) await dropCounted(database, { older, newer }, group.marked);
-  else if (key !== undefined) await dropUnaccepted(context, group.archives, { older, key });
-  if ((await countCandidates(database, older, group)) === 0) return 0;
+  if (!isComparable) await dropCounted(database, rebuilt, group.marked);
+  else if (key !== undefined) await dropUnaccepted(context, group.archives, { older: rebuilt.older, key });
+  if ((await countCandidates(database, rebuilt.older, group)) === 0) return 0;
   if (isRehashed) throw toRehashedRefusal(stream);
-  const rows = { older, newer, ...group };
+  const rows = { ...rebuilt, ...group };
   const missing = isComparable ? await findMissingRows(database, rows) : undefined;
   if (missing !== undefined) {
     // Such a stream keeps rows as they were first read.

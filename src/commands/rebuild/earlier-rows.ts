@@ -5,9 +5,9 @@ import type { Loading } from '../../run/run-context.ts';
 import { isOfSlice } from '../../warehouse/carry-rows.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { readColumns } from '../../warehouse/evolve-table.ts';
+import type { Rebuilt } from '../../warehouse/fit-column.ts';
 import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { collectMarked, dropRead } from '../../warehouse/marked-rows.ts';
-import type { ReplacedTable } from '../../warehouse/match-older.ts';
 import type { SliceArchive } from './find-archive.ts';
 
 /** Rows of the older table that are not expected to come from the archive, and that are compared by one key. */
@@ -42,7 +42,7 @@ export async function noteMarked(
 }
 
 /** Takes those out that the table has once a scan of a slice was loaded. */
-export async function noteRead({ database }: Loading, tables: ReplacedTable, slice: Stream): Promise<void> {
+export async function noteRead({ database }: Loading, tables: Rebuilt, slice: Stream): Promise<void> {
   const key = (await readCheckpoint(database, slice.name, sliceIdOf(slice)))?.keyFields;
   await dropRead(database, tables, { key, slice: sliceIdOf(slice) });
 }

@@ -136,6 +136,11 @@ export function incomplete(
   });
 }
 
+/** What to do about values that do not fit their columns: a full refresh would not change them. */
+export function adviseText(stream: Stream, columns: readonly string[]): string {
+  return `Text holds every value: set type: VARCHAR for ${columns.join(', ')} in streams.${stream.name}.columns, and run this again`;
+}
+
 function assertSameAddress(settings: OfflineSettings, stream: Stream, scans: readonly ArchivedScan[]): void {
   if (scans.at(-1)?.address === hashAddress(settings, stream)) return;
   throw incomplete(stream, 'it was read with a path, params or records that differ from the current config');

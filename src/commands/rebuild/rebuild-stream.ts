@@ -13,6 +13,7 @@ import { type Checkpoint, type LearnedColumn, sliceIdOf, type Stream } from '../
 import { createFieldTree } from '../../schema/observe-fields.ts';
 import { dropTable, renameTable } from '../../warehouse/carry-rows.ts';
 import { historyOf, tableExists } from '../../warehouse/evolve-table.ts';
+import { listSeen } from '../../warehouse/fit-column.ts';
 import { countLiveRows } from '../../warehouse/live-rows.ts';
 import { learnElements } from '../../load/learn-elements.ts';
 import { forgetMarked } from '../../warehouse/marked-rows.ts';
@@ -86,11 +87,12 @@ export async function rebuildTable(
     await forgetStream(context, stream, archives);
   });
 
+  const seen = listSeen(masked.contract);
   const tables = { older: asideOf(stream.table), newer: stream.table };
   const keeps = existed && !archivedOnly;
   if (keeps) await noteMarked(context, tables.older, archives);
   const replayed = await replayAll(context, archives, stage, async ({ stream: slice }, done) => {
-    if (keeps) await noteRead(context, tables, slice);
+    if (keeps) await noteRead(context, { ...tables, seen }, slice);
     onReplayed(done);
   });
   const kept = existed
@@ -102,8 +104,8 @@ export async function rebuildTable(
     : 0;
   // Those rows are not of this run.
   if (kept > 0) await database.transaction(() => learnElements(context, stream, 'all'));
-  if (existed) await restoreTimes(context, stream, { older: tables.older, hasVersions: hadHistory });
-  if (hadHistory) await restoreHistory(context, stream, asideOf(historyOf(stream.table)));
+  if (existed) await restoreTimes(context, stream, { older: tables.older, seen, hasVersions: hadHistory });
+  if (hadHistory) await restoreHistory(context, stream, { aside: asideOf(historyOf(stream.table)), seen });
   const unknown = await database.transaction(async () => {
     for (const { checkpoint } of archives) await restoreCheckpoint(context, checkpoint);
     await restoreFormer(database, stream, former);

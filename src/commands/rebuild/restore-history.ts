@@ -1,11 +1,12 @@
 import { readContract } from '../../../state/checkpoints.ts';
 import type { LearnedColumn, Stream } from '../../model/stream.ts';
 import { alignWithOlder } from '../../warehouse/align-rows.ts';
-import { findLossyColumns, renameTable } from '../../warehouse/carry-rows.ts';
+import { findLossyColumns, fitColumns, renameTable } from '../../warehouse/carry-rows.ts';
 import { evolveTable, historyOf, isHistory, readColumns } from '../../warehouse/evolve-table.ts';
+import type { Rebuilt, SeenTypes } from '../../warehouse/fit-column.ts';
 import { catchUpHistory, renewHistory } from '../../warehouse/keep-history.ts';
 import { readScope } from '../../warehouse/live-rows.ts';
-import { incomplete } from './find-archive.ts';
+import { adviseText, incomplete } from './find-archive.ts';
 import type { Loading } from '../../run/run-context.ts';
 
 /**
@@ -33,13 +34,13 @@ export async function settleHistory(
 export async function restoreTimes(
   { database, recordClock }: Loading,
   stream: Stream,
-  { older, hasVersions }: { readonly older: string; readonly hasVersions: boolean },
+  { older, seen, hasVersions }: Omit<Rebuilt, 'newer'> & { readonly hasVersions: boolean },
 ): Promise<void> {
   const now = new Date(recordClock.now()).toISOString();
   await database.transaction(() =>
     alignWithOlder(
       database,
-      { older, newer: stream.table },
+      { older, newer: stream.table, seen },
       // `restoreHistory` compares live rows with their versions.
       hasVersions && stream.history
         ? { rows: 'marked', otherwise: undefined }
@@ -53,16 +54,23 @@ export async function restoreTimes(
  * Unchanged rows keep their versions; rows that differ under the current rules get a new one, which begins with the
  * rebuild.
  */
-export async function restoreHistory(context: Loading, stream: Stream, aside: string): Promise<void> {
+export async function restoreHistory(
+  context: Loading,
+  stream: Stream,
+  { aside, seen }: { readonly aside: string; readonly seen: SeenTypes },
+): Promise<void> {
   const { database, recordClock } = context;
-  const lossy = await findLossyColumns(database, aside, stream.table);
+  const rebuilt: Rebuilt = { older: aside, newer: stream.table, seen };
+  const lossy = await findLossyColumns(database, rebuilt);
   if (lossy.length > 0)
     throw incomplete(
       stream,
       `values in ${historyOf(stream.table)} do not fit the types that ${lossy.join(', ')} would have`,
+      adviseText(stream, lossy),
     );
   const stored = (await readContract(database, stream.name)).filter(({ type }) => type !== 'NULL');
   const { live, isSliced } = await readScope(database, stream.table, '');
+  await database.transaction(() => fitColumns(database, rebuilt));
   await renameTable(database, aside, historyOf(stream.table));
   await database.transaction(async () => {
     const columns = stored.map((column) => ({
