@@ -93,6 +93,19 @@ describe('rows that left the source', () => {
   });
 });
 
+it('a field that holds only nulls since then has one column', async () => {
+  const flow = await createFlowWithLeft([0.5, 1.5]);
+  flow.simulator.editRecords('items', () => [5, 6, 7].map((id) => ({ id, v: null })));
+  await flow.sync({ config: configOf(), fullRefresh: true });
+  for (const name of listArchive(flow, '.json').toSorted().slice(0, -1)) rmSync(join(archiveOf(flow), name));
+  const rows = await readRows(flow);
+  expect(await flow.rebuild({ config: configOf() })).toMatchObject({ exitCode: 0 });
+  expect(await readRows(flow)).toEqual(rows);
+  expect(await flow.query("SELECT type FROM _sluice.contracts WHERE column_name = 'v'")).toEqual([
+    { type: 'DOUBLE' },
+  ]);
+});
+
 it('values that only earlier versions have keep a rebuild from types that cannot hold them', async () => {
   const flow = await createFlowWithLeft(['five']);
   flow.simulator.editRecords('items', () => [0, 1, 2].map((id) => ({ id, v: id })));

@@ -65,7 +65,9 @@ export async function carryRows(
       const learned = contract.filter(({ name }) => extra.some((one) => one.name === name));
       if (learned.length > 0) {
         const now = await readContract(database, stream.name);
-        await writeContract(database, stream.name, [...now, ...learned], runId);
+        // What held only nulls in the archive is known already.
+        const others = now.filter(({ name }) => !learned.some((one) => one.name === name));
+        await writeContract(database, stream.name, [...others, ...learned], runId);
       }
     });
   }
