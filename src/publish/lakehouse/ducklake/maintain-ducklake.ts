@@ -4,6 +4,7 @@ import { onOneThread } from '../../../warehouse/on-one-thread.ts';
 import type { Maintenance } from '../lakehouse.ts';
 import { LAKE, locateInLake, nameInLake, OWN_TABLES } from '../names.ts';
 import { AUTHOR } from './inspect-ducklake.ts';
+import { loosenTextBounds } from './text-bounds.ts';
 
 interface Job extends Maintenance {
   /** Open on the lake. */
@@ -33,12 +34,14 @@ async function maintain(job: Job): Promise<void> {
     `ducklake_flush_inlined_data(${lake})`,
     `ducklake_merge_adjacent_files(${lake})`,
     `ducklake_rewrite_data_files(${lake}, delete_threshold => ${keepMs === 0 ? '0.0' : '0.1'})`,
-  ])
+  ]) {
+    await loosenTextBounds(database, job.schema);
     await database.transaction(async () => {
       await nameTransaction(job);
       await database.run(`CALL ${work}`);
       assertSame(before, await countRows(job));
     });
+  }
   await database.transaction(async () => {
     await nameTransaction(job);
     const commit = nameInLake({ schema: job.schema }, '_sluice', OWN_TABLES.commit);
