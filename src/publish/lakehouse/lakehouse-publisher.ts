@@ -267,6 +267,7 @@ export class LakehousePublisher implements ClosedPublisher {
     const facts = await kit.read({
       path: this.place,
       open: (folders) => openAsWorkFile(lakehouse, folders),
+      findDamages: (database) => lakehouse.findDamages?.(database) ?? Promise.resolve([]),
       explain: (error) => {
         const { message, hint } = lakehouse.describeFailure(error);
         return Promise.resolve([message, hint] as const);

@@ -4,7 +4,7 @@ import type { SyncError } from '../../model/errors.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import type { Lease } from '../../model/state-lock.ts';
 import type { Database } from '../../warehouse/database.ts';
-import type { LocalPlace } from '../publisher.ts';
+import type { Damage, LocalPlace } from '../publisher.ts';
 import type { StoredSchema } from './names.ts';
 import type { ViewKeeper } from './view-keeper.ts';
 
@@ -80,6 +80,8 @@ export interface Lakehouse {
    * catalog has that commit.
    */
   readonly lostFiles?: LostFiles;
+  /** What reading all rows does not show, in a lakehouse that is open as a work file. */
+  findDamages?(session: SqlSession): Promise<readonly Damage[]>;
   /** Bytes of all data files. */
   measure?(session: SqlSession): Promise<number>;
   /** Makes views of the tables; undefined where that is not possible. */

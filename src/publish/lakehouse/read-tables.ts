@@ -21,6 +21,8 @@ export async function openAsWorkFile(lakehouse: Lakehouse, folders: readonly str
     mode: 'read',
     folders,
     prepare: async (session) => {
+      // What is read must not depend on what somebody recorded of the values.
+      await session.run(`SET disabled_optimizers = 'statistics_propagation'`);
       const held = await readTables(session, lakehouse);
       await session.run(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(ATTACHED)}._sluice`);
       for (const { name, select } of describeSelects(lakehouse, held))

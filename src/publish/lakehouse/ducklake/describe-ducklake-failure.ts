@@ -48,8 +48,13 @@ const LOST = /(?:open file "|HTTP (?:code )?404[\s\S]*)[^"']+\.parquet/;
 const DAMAGED =
   /Parquet file|magic bytes|(?:read|from) file "[^"]+\.parquet"|TProtocolException|invalid TType|don't know what type|Out of buffer|Variable-length int|Corrupted file|converted type|Footer length/;
 
-function describeLosses({ schema }: DuckLakeDestination): readonly [lost: Advice, damaged: Advice] {
-  const repair = `Put it back, e.g. from a backup or an older version of the bucket. If it is lost, drop the tables of your streams in schema ${quoteIdentifier(schema)} of the lake and DROP SCHEMA ${quoteIdentifier(toLakeSchema(schema, '_sluice'))} CASCADE, and run \`sluice sync\`: it writes all tables again, without a request.`;
+/** What writes all tables of a lake again. */
+export function adviseToRewrite({ schema }: Pick<DuckLakeDestination, 'schema'>): string {
+  return `drop the tables of your streams in schema ${quoteIdentifier(schema)} of the lake and DROP SCHEMA ${quoteIdentifier(toLakeSchema(schema, '_sluice'))} CASCADE, and run \`sluice sync\`: it writes all tables again, without a request.`;
+}
+
+function describeLosses(lake: DuckLakeDestination): readonly [lost: Advice, damaged: Advice] {
+  const repair = `Put it back, e.g. from a backup or an older version of the bucket. If it is lost, ${adviseToRewrite(lake)}`;
   return [
     { pattern: LOST, what: 'a file with rows of the lake is missing', hint: repair, isForReaders: true },
     { pattern: DAMAGED, what: 'a file with rows of the lake is damaged', hint: repair, isForReaders: true },

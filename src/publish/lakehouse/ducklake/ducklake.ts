@@ -6,8 +6,9 @@ import type { SqlSession } from '../../../model/sql.ts';
 import type { Database } from '../../../warehouse/database.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { assertWritable } from '../../assert-writable.ts';
-import type { LocalPlace } from '../../publisher.ts';
+import type { Damage, LocalPlace } from '../../publisher.ts';
 import { createAgain, listTaken } from '../engine-tables.ts';
+import { readHeldTables } from '../held-tables.ts';
 import { keepOutOfCatalog } from './inlined-rows.ts';
 import type {
   FoundTable,
@@ -22,11 +23,12 @@ import type {
 import { LAKE, nameInLake } from '../names.ts';
 import { waitForLock } from './catalog-lock.ts';
 import { CatalogTurn } from './catalog-turn.ts';
-import { describeDuckLakeFailure, isDuckLakeConflict } from './describe-ducklake-failure.ts';
+import { adviseToRewrite, describeDuckLakeFailure, isDuckLakeConflict } from './describe-ducklake-failure.ts';
 import { commentInDuckLake } from './ducklake-comments.ts';
 import { AUTHOR, inspectDuckLake } from './inspect-ducklake.ts';
 import { maintainDuckLake } from './maintain-ducklake.ts';
 import { keepDuckLakeViews } from './ducklake-views.ts';
+import { findWrongStatistics } from './verify-statistics.ts';
 import type { ViewKeeper } from '../view-keeper.ts';
 import { isRemote, openDuckLake } from './open-ducklake.ts';
 
@@ -126,6 +128,13 @@ export class DuckLake implements Lakehouse {
     await session.run(
       `CALL ducklake_set_commit_message(${quoteLiteral(LAKE)}, ${quoteLiteral(AUTHOR)}, ${quoteLiteral(`run ${runId}`)}, extra_info => ${about})`,
     );
+  }
+
+  async findDamages(session: SqlSession): Promise<readonly Damage[]> {
+    const held = await readHeldTables(session, this);
+    const tables = [...(held?.tables ?? [])].map(([name, { columns }]) => ({ name, columns }));
+    const fix = `Where the state folder still is, ${adviseToRewrite(this.destination)}`;
+    return findWrongStatistics(session, this.destination, { tables, fix });
   }
 
   async measure(session: SqlSession): Promise<number> {
