@@ -1,10 +1,11 @@
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { maintainLakes } from '../../src/commands/maintain-lakes.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
 import type { SyncError } from '../../src/model/errors.ts';
+import { Database } from '../../src/warehouse/database.ts';
 import { openLakeReader, openReader } from '../support/ducklake-reader.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { hookSteps } from '../support/io-steps.ts';
@@ -231,6 +232,28 @@ function describeLake(title: string, place: number, getSite: () => Site): void {
       await syncWell(lake.flow);
       await expectEqual(lake);
       await expectVerified(lake.flow, 'DuckLake');
+    });
+
+    it('is verified while somebody writes between what the catalog says and the rows', async () => {
+      const lake = await getSite().create(ITEMS, { stream });
+      await syncWell(lake.flow);
+      const writer = await lake.open('');
+      const real = Reflect.get<Database, 'all'>(Database.prototype, 'all');
+      let looks = 0;
+      const spy = vi.spyOn(Database.prototype, 'all').mockImplementation(async function (
+        this: Database,
+        ...given
+      ) {
+        const isLook = given[0].includes('count_if(CASE WHEN "id"') && (looks += 1) === 1;
+        if (isLook) await writer.run('INSERT INTO lake.main.items (id, amount) VALUES (1000, 1000000)');
+        return real.apply(this, given);
+      });
+      const { items } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock }).finally(() =>
+        spy.mockRestore(),
+      );
+      writer.close();
+      expect(looks).toBeGreaterThan(1);
+      expect(items.filter(({ status }) => status === 'failed')).toEqual([]);
     });
 
     it('keeps no value that was masked since, in no snapshot and no file', async () => {
