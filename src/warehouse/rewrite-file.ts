@@ -1,4 +1,4 @@
-import { rename, rm } from 'node:fs/promises';
+import { chmod, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncFile } from '../files/sync-to-disk.ts';
 import { Database } from './database.ts';
@@ -7,12 +7,14 @@ import { quoteLiteral } from './identifiers.ts';
 
 /**
  * Compacts a closed file: copies its tables to a new file, as deleted values stay in a file until they are
- * overwritten. After a kill at any point either the old or the new file exists.
+ * overwritten. After a kill at any point either the old or the new file exists. Those who may read it stay the same.
  */
 export async function rewriteFile(file: string, prepare: (fresh: Database) => Promise<void>): Promise<void> {
   await writeDatabase(file, `${file}.rewrite`, async (fresh) => {
     const database = await Database.open({ file: fresh, folders: [dirname(file)] });
     try {
+      // The engine creates its files readable by everybody.
+      await chmod(fresh, (await stat(file)).mode & 0o777);
       await database.run(`ATTACH ${quoteLiteral(file)} AS old (READ_ONLY)`);
       await database.run(`COPY FROM DATABASE old TO ${ATTACHED}`);
       await database.run('DETACH old');

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -72,4 +72,16 @@ it('leaves the file as it was when anything fails, and no other behind', async (
   await expect(rewriteFile(file, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(readFileSync(file).equals(bytes)).toBe(true);
   expect(readdirSync(folder)).toEqual(['work.duckdb']);
+});
+
+it('leaves the file to its owner alone, while it is written as well', async () => {
+  await fill();
+  chmodSync(file, 0o600);
+  const modeOf = (path: string) => statSync(path).mode & 0o777;
+  let meanwhile: number | undefined;
+  await rewriteFile(file, () => {
+    meanwhile = modeOf(`${file}.rewrite`);
+    return Promise.resolve();
+  });
+  expect([meanwhile, modeOf(file)]).toEqual([0o600, 0o600]);
 });
