@@ -235,6 +235,18 @@ describe('folders of a lake', () => {
     expect(listFiles(lake).some((path) => path.startsWith('country=de/at_month=2026-01/'))).toBe(true);
   });
 
+  it('give the newest day by the views, also of a table with one file', async () => {
+    for (const days of [1, 2]) {
+      const items = makeItems(10 * days, { perDay: 10 });
+      const { flow } = createLakeFlow({ config: lakeOnly }, items);
+      await syncWell(flow);
+      const sql =
+        'SELECT min(date)::VARCHAR AS first, max(date)::VARCHAR AS last, count(*) AS rows FROM items';
+      const { rows } = await queryPublished(flow.settings().readersFile, sql);
+      expect(rows).toEqual([['2026-01-01', `2026-01-0${days}`, String(10 * days)]]);
+    }
+  });
+
   it('are of a derived day for a time, which stays in the files', async () => {
     const { flow, lake } = createLakeFlow({ stream: { key: ['id'], cursor: { field: 'at' } } }, records);
     await syncWell(flow);
