@@ -88,6 +88,12 @@ describe('wrapDatabaseError', () => {
     expect(error.hint).not.toBe('');
   });
 
+  it("leaves out where in the engine's code an internal error came from", () => {
+    const thrown = new Error('INTERNAL Error: an index\n\nStack Trace:\n\n/lib/libduckdb.so(_ZN6duckdb)');
+    const { message } = wrapDatabaseError(thrown, '/state/work.duckdb');
+    expect(message).toBe('the warehouse rejected a statement: INTERNAL Error: an index');
+  });
+
   it.each([
     ['IO Error: Corrupt database file: computed checksum 1 does not match stored checksum 2', true],
     ['IO Error: Trying to read a database file with version number 99, but we can only read x', false],
