@@ -337,11 +337,18 @@ describe('a stream whose table was dropped, and rebuilt from the archive', () =>
     const { as, later } = await dropMine('recorded');
     const b = as('b');
     expect((await b.sync({ config: disabled })).exitCode).toBe(0);
-    const report = await b.rebuild({ config: both });
-    expect(report).toMatchObject({
-      exitCode: 5,
-      streams: [{ status: 'rebuilt' }, { status: 'failed', error: { code: 'archive_incomplete' } }],
+    const refused = { status: 'failed', error: { code: 'archive_incomplete' } };
+    expect(await b.rebuild({ config: both, dryRun: true })).toMatchObject({
+      exitCode: 6,
+      streams: [{ status: 'planned' }, refused],
     });
+    const { exitCode, items } = await verifyState(b.settings(both), { clock: b.clock });
+    expect(exitCode).toBe(0);
+    const doubts = items.filter(({ status }) => status !== 'ok');
+    expect(doubts).toMatchObject([{ name: 'archive of mine', status: 'warning' }]);
+    expect(doubts[0]?.detail).toMatch(/read with a different key/);
+    const report = await b.rebuild({ config: both });
+    expect(report).toMatchObject({ exitCode: 5, streams: [{ status: 'rebuilt' }, refused] });
     expect(report.streams[1]?.error?.message).toMatch(/were read with a different key than the other tables/);
     await expect(b.rows('mine')).rejects.toThrow(/does not exist/);
     later();

@@ -2,10 +2,11 @@ import { addUnproved } from '../../../state/unproved-streams.ts';
 import { nameOf, type Stream } from '../../model/stream.ts';
 import { readKeyName } from '../../storage/identity.ts';
 import type { Database } from '../../warehouse/database.ts';
+import { tableExists } from '../../warehouse/evolve-table.ts';
 import { listScansOf } from '../../warehouse/held-tables.ts';
 import { incomplete, type SliceArchive } from './find-archive.ts';
 
-/** The scans that had rows before a rebuild, and the key that the state has recorded. */
+/** The scans that have rows, before a rebuild, and the key that the state has recorded. */
 export interface HeldRows {
   readonly scans: ReadonlySet<string>;
   readonly keyName: string | undefined;
@@ -14,19 +15,21 @@ export interface HeldRows {
 const UNKNOWN_KEY =
   'it is not recorded which key read these rows: the next sync first checks that its key reads the same data';
 
+/** Looks at what a table holds. Rows that are there have shown whose they are, or will have to. */
+export async function readHeldRows(database: Database, { table }: Stream): Promise<HeldRows> {
+  const held = (await tableExists(database, table)) ? await listScansOf(database, table) : [];
+  return { scans: new Set(held.map(({ name }) => name)), keyName: await readKeyName(database) };
+}
+
 /**
- * Looks at what a table holds before it is rebuilt. Rows that are there have shown whose they are, or will have to.
+ * Refuses to bring back rows that another key read than the one of the state.
  *
- * @throws StorageError `archive_incomplete` if the archive would bring back rows that another key read
+ * @throws StorageError `archive_incomplete`
  */
-export async function judgeReaders(
-  database: Database,
-  { table }: Stream,
-  archives: readonly SliceArchive[],
-  existed: boolean,
-): Promise<HeldRows> {
-  const scans = new Set(existed ? (await listScansOf(database, table)).map(({ name }) => name) : []);
-  const keyName = await readKeyName(database);
+export function assertOwnReaders(
+  archives: readonly Pick<SliceArchive, 'stream' | 'scans'>[],
+  { scans, keyName }: HeldRows,
+): void {
   for (const archive of archives) {
     const reader = readerOf(archive);
     if (scans.has(nameOf(archive.stream)) || reader === '' || keyName === undefined || reader === keyName)
@@ -36,7 +39,6 @@ export async function judgeReaders(
       'its table was dropped, and its archived pages were read with a different key than the other tables: they may be those of another account',
     );
   }
-  return { scans, keyName };
 }
 
 /** Notes whose rows the archive brought back where the state does not say that its own key read them. */
@@ -56,6 +58,6 @@ export async function noteReaders(
 }
 
 /** The key of the last scan, which read the same rows as those before it; empty if it is not recorded. */
-function readerOf({ scans }: SliceArchive): string {
+function readerOf({ scans }: Pick<SliceArchive, 'scans'>): string {
   return scans.at(-1)?.key ?? '';
 }

@@ -23,7 +23,7 @@ import type { SliceArchive } from './find-archive.ts';
 import { applyColumnChanges, planColumns, rememberMasks } from '../../load/plan-columns.ts';
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import { type ReplayedScan, replayScan } from './replay-scan.ts';
-import { judgeReaders, noteReaders } from './judge-readers.ts';
+import { assertOwnReaders, noteReaders, readHeldRows } from './judge-readers.ts';
 import { readFormer, restoreFormer } from './restore-former.ts';
 import { restoreHistory, restoreTimes, settleHistory } from './restore-history.ts';
 import type { RunContext } from '../../run/run-context.ts';
@@ -75,7 +75,8 @@ export async function rebuildTable(
   const rowsBefore = existed ? await countLiveRows(database, stream.table, '') : undefined;
   const hadHistory = await tableExists(database, historyOf(stream.table));
   const former = await readFormer(database, stream, archives);
-  const held = await judgeReaders(database, stream, archives, existed);
+  const held = await readHeldRows(database, stream);
+  assertOwnReaders(archives, held);
   if (existed && hadHistory) await settleHistory(context, stream, masked.contract);
   await keepRunRecords(database);
   await database.transaction(async () => {

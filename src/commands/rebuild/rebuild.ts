@@ -9,6 +9,7 @@ import type { OfflineSettings } from '../../model/settings.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import type { Stream } from '../../model/stream.ts';
 import { correctLoadTimes, findArchive, type SliceArchive } from './find-archive.ts';
+import { assertOwnReaders, readHeldRows } from './judge-readers.ts';
 import { maskArchives } from './mask-archives.ts';
 import { listWarnings, lookOffline, type OfflineRun, runOffline } from '../offline-run.ts';
 import type { Session, SessionEffects } from '../../sync/session.ts';
@@ -16,6 +17,7 @@ import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import { emptyStream, failedStream, plannedStream, rebuiltStream, toStreamReport } from './rebuild-report.ts';
 import { measureArchives, type RebuiltTable, rebuildTable } from './rebuild-stream.ts';
 import { withState } from '../../storage/with-held.ts';
+import type { Database } from '../../warehouse/database.ts';
 import { replaceByCopy } from '../../storage/work-copy.ts';
 
 export interface RebuildOptions extends SessionEffects {
@@ -52,19 +54,31 @@ async function lookAtArchives(
 ): Promise<RebuildReport> {
   const { signal, clock = systemClock } = options;
   const plan = ({ database, noticed }: Looked) =>
-    planRebuild(streams, (stream) => findArchive(settings, database, stream, signal), {
+    planRebuild(streams, (stream) => findAllowed(settings, database, stream, signal), {
       nowMs: clock.now(),
       warnings: listWarnings({ settings, noticed }),
     });
   if (existsSync(workFile(settings.stateDir))) return lookOffline(settings, command, options, plan);
   const held = await withState(settings, (database) => plan({ database, noticed: [] }));
-  return held ?? plan({ database: NO_STATE, noticed: [] });
+  return held ?? plan({ database: undefined, noticed: [] });
 }
 
 const NO_STATE: SqlSession = { run: () => Promise.resolve(), all: () => Promise.resolve([]) };
 
 interface Looked extends Pick<Session, 'noticed'> {
-  readonly database: SqlSession;
+  readonly database: Database | undefined;
+}
+
+/** Throws what a rebuild would. */
+async function findAllowed(
+  settings: OfflineSettings,
+  database: Database | undefined,
+  stream: Stream,
+  signal: AbortSignal | undefined,
+): Promise<readonly SliceArchive[]> {
+  const archives = await findArchive(settings, database ?? NO_STATE, stream, signal);
+  if (database !== undefined) assertOwnReaders(archives, await readHeldRows(database, stream));
+  return archives;
 }
 
 async function planRebuild(

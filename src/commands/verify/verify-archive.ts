@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ArchivedScan } from '../../archive/archived-scan.ts';
 import { findChain } from '../../archive/find-chain.ts';
 import { toDate } from '../../model/dates.ts';
 import { formatDuration } from '../../text/duration.ts';
@@ -10,29 +9,43 @@ import type { CheckItem } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { type Checkpoint, nameOf, sliceIdOf, sliceStream, type Stream } from '../../model/stream.ts';
 import { readStage } from '../../stage/stage-store.ts';
-import { assertFits, listReadable } from '../rebuild/find-archive.ts';
+import { assertFits, listReadable, type SliceArchive } from '../rebuild/find-archive.ts';
+import { assertOwnReaders, type HeldRows } from '../rebuild/judge-readers.ts';
 import { archiveFolder } from '../../storage/state-folder.ts';
+
+/** What the archive belongs to. */
+export interface ArchivedState {
+  readonly checkpoints: readonly Checkpoint[];
+  /** By stream; none where the tables could not be read. */
+  readonly held: ReadonlyMap<string, HeldRows>;
+}
 
 /** Whether each stream's archived scans are intact and form a chain that ends with its last commit. */
 export async function verifyArchives(
   settings: OfflineSettings,
-  checkpoints: readonly Checkpoint[],
+  { checkpoints, held }: ArchivedState,
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckItem[]> {
   const items: CheckItem[] = [];
   for (const stream of settings.streams.flatMap(sliceStream)) {
     const checkpoint = checkpoints.find(
-      (held) => held.stream === stream.name && held.slice === sliceIdOf(stream),
+      (one) => one.stream === stream.name && one.slice === sliceIdOf(stream),
     );
-    items.push(...(await verifyArchive(settings, stream, checkpoint, signal)));
+    const known = { checkpoint, held: held.get(stream.name) };
+    items.push(...(await verifyArchive(settings, stream, known, signal)));
   }
   return items;
+}
+
+interface Known {
+  readonly checkpoint: Checkpoint | undefined;
+  readonly held: HeldRows | undefined;
 }
 
 async function verifyArchive(
   settings: OfflineSettings,
   stream: Stream,
-  checkpoint: Checkpoint | undefined,
+  { checkpoint, held }: Known,
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckItem[]> {
   const folder = archiveFolder(settings.stateDir, stream);
@@ -51,7 +64,7 @@ async function verifyArchive(
     const detail = `the table cannot be rebuilt from it: ${chain.reason}`;
     return [...failed, { name, status: 'warning', detail, fix }];
   }
-  const misfit = findMisfit(settings, stream, chain.scans);
+  const misfit = findMisfit(settings, { stream, scans: chain.scans }, held);
   if (misfit !== undefined)
     return [...failed, { name, status: 'warning', detail: misfit.message, fix: misfit.hint }];
   const records = chain.scans.reduce((sum, { rows }) => sum + rows, 0);
@@ -70,11 +83,12 @@ const EARLIER_FIX =
 /** What a rebuild would reject although every scan is intact. */
 function findMisfit(
   settings: OfflineSettings,
-  stream: Stream,
-  scans: readonly ArchivedScan[],
+  archive: Pick<SliceArchive, 'stream' | 'scans'>,
+  held: HeldRows | undefined,
 ): SyncError | undefined {
   try {
-    assertFits(settings, stream, scans);
+    assertFits(settings, archive.stream, archive.scans);
+    if (held !== undefined) assertOwnReaders([archive], held);
     return undefined;
   } catch (thrown) {
     return toSyncError(thrown);

@@ -22,6 +22,7 @@ import { formatCountOf } from '../../text/format-count.ts';
 import { Database } from '../../warehouse/database.ts';
 import { fingerprintTables } from '../../warehouse/fingerprint-tables.ts';
 import { type Comparison, compareFiles, type Reference } from './compare-files.ts';
+import { type HeldRows, readHeldRows } from '../rebuild/judge-readers.ts';
 import { verifyArchives, verifyStages } from './verify-archive.ts';
 import { verifyTables } from './verify-tables.ts';
 
@@ -54,6 +55,8 @@ class Verification {
   readonly #clock: Clock;
   readonly #signal: AbortSignal | undefined;
   readonly #items: CheckItem[] = [];
+  /** What the tables hold, by stream. */
+  readonly #held = new Map<string, HeldRows>();
   /** Something could not be checked because another program has it. */
   #isPartial = false;
 
@@ -117,7 +120,8 @@ class Verification {
     }
     if (!mayOpenWork) return;
     const checkpoints = reference?.facts.checkpoints ?? [];
-    this.#items.push(...(await verifyArchives(this.#settings, checkpoints, this.#signal)));
+    const state = { checkpoints, held: this.#held };
+    this.#items.push(...(await verifyArchives(this.#settings, state, this.#signal)));
     this.#items.push(...(await verifyStages(this.#settings, this.#clock.now())));
   }
 
@@ -131,6 +135,12 @@ class Verification {
       path,
       open: (folders) => Database.open({ file: path, readOnly: true, folders }),
     });
+  }
+
+  async #verifyTables(database: Database): Promise<void> {
+    this.#items.push(...(await verifyTables(this.#settings, database)));
+    for (const stream of this.#settings.streams)
+      this.#held.set(stream.name, await readHeldRows(database, stream));
   }
 
   /** What to do about a difference; one that a publish would not see is noted for the next one. */
@@ -186,7 +196,7 @@ class Verification {
       this.#add(name, 'ok', `${source.path}: every block of ${tables} could be read`);
       if (meta.get('schema_version') !== String(schemaVersion))
         this.#add(name, 'warning', 'it is from another version; the next sync brings it up to date');
-      else if (tellsTables) this.#items.push(...(await verifyTables(this.#settings, database)));
+      else if (tellsTables) await this.#verifyTables(database);
       return facts;
     } catch (thrown) {
       if (this.#signal?.aborted === true) throw toAbortError(this.#signal);
