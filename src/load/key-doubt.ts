@@ -1,5 +1,6 @@
 import type { Stream } from '../model/stream.ts';
 import { sliceIdOf } from '../model/stream.ts';
+import type { ColumnPlan } from '../schema/resolve-columns.ts';
 import { tableName } from '../warehouse/evolve-table.ts';
 import { countDuplicates } from '../warehouse/find-key.ts';
 import { readScope } from '../warehouse/live-rows.ts';
@@ -30,12 +31,7 @@ export async function isKeyInDoubt(
   if (origin === 'learned' && (await isDateShed(context, stream, load, checkpoint))) return false;
   if (origin === 'learned' && checkpoint !== undefined && scan.rows > 0) return true;
   // Old rows can stay next to new ones if the new key is unique over them as well.
-  const known = columns.every((name) =>
-    load.columns.some(
-      (column) => column.name === name && column.existingType !== undefined && column.existingType !== 'NULL',
-    ),
-  );
-  return !known || (await doesKeyRepeat(context, stream, columns));
+  return doHeldRowsRepeat(context, stream, columns, load.columns);
 }
 
 /**
@@ -58,11 +54,16 @@ function isTyped({ key, columns }: PreparedLoad): boolean {
     .every((column) => column.forcedType !== undefined || findCompanion(column, columns) === undefined);
 }
 
-async function doesKeyRepeat(
+/** Whether live rows of a table have the same values of a key, or none: a column may be new. */
+export async function doHeldRowsRepeat(
   { database }: Loading,
   stream: Stream,
   key: readonly string[],
+  columns: readonly ColumnPlan[],
 ): Promise<boolean> {
+  const isHeld = (name: string) =>
+    columns.some((one) => one.name === name && one.existingType !== undefined && one.existingType !== 'NULL');
+  if (!key.every(isHeld)) return true;
   const { own, live, isSliced } = await readScope(database, stream.table, sliceIdOf(stream));
   const rows = `(SELECT * FROM ${tableName(stream.table)} t WHERE ${own} AND ${live})`;
   // The same key in two slices means two rows, even after the stream is no longer sliced.

@@ -58,6 +58,18 @@ export function describeWrongKey(
   );
 }
 
+/** A key that rows repeat which a stream with `write: append` keeps. */
+export function describeRepeatedKey(stream: Stream, key: readonly string[]): StreamConfigError {
+  return new StreamConfigError(
+    `${nameOf(stream)}: rows of the table repeat the key (${key.join(', ')}), or have no value for it, and write: append keeps all of them`,
+    {
+      code: 'config_invalid',
+      hint: `The table is unchanged, and the pages are kept for a run within 24 h. Run \`sluice rebuild ${stream.name}\`, which keeps the first row of each key; or set streams.${stream.name}.key to another one, or write to merge.`,
+      context: { stream: stream.name },
+    },
+  );
+}
+
 /** What a `drifted` scan ends with. */
 export function describeDrift(stream: Stream, scan: FetchedScan, merged: boolean): ResponseError {
   const { cause = 'moved', reasons, differing = [] } = scan;

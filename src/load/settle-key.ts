@@ -1,14 +1,17 @@
 import { ResponseError } from '../model/errors.ts';
 import { formatCountOf, verbOf } from '../text/format-count.ts';
-import { KEY_PROOF_DAYS, type Stream } from '../model/stream.ts';
+import { KEY_PROOF_DAYS, sliceIdOf, type Stream } from '../model/stream.ts';
 import { type CandidateColumn, proposeKeys } from '../schema/key-candidates.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
+import { tableExists } from '../warehouse/evolve-table.ts';
 import { countDuplicates, countMissingKeys, findKey, isKeyMissing } from '../warehouse/find-key.ts';
 import { INCOMING } from '../warehouse/incoming.ts';
+import { countLiveRows } from '../warehouse/live-rows.ts';
 import { dropEqualRows, findDuplicatePositions } from './confirm-duplicates.ts';
+import { doHeldRowsRepeat } from './key-doubt.ts';
 import { findColumn, groupByField, resolveField, storedNames, withCompanions } from './key-columns.ts';
 import { findKeyWithoutDate, shedDate } from './key-without-date.ts';
-import { describeWrongKey } from './refuse-scan.ts';
+import { describeRepeatedKey, describeWrongKey } from './refuse-scan.ts';
 import type { Loading } from '../run/run-context.ts';
 import { type FullRefresh, readInFull, type Step } from '../run/step.ts';
 import type { PlannedScan } from '../run/turn.ts';
@@ -32,6 +35,14 @@ export interface SettledKey {
   readonly notes: readonly string[];
 }
 
+const REPLACED = 'the table is replaced as a whole';
+/** What happens to the rows of a stream without a key. */
+const WITHOUT_KEY = {
+  merge: REPLACED,
+  replace: REPLACED,
+  append: 'rows that differ from all of the table are added',
+} as const;
+
 /** The key of the incoming rows, which are unique by it on return. */
 export async function settleKey(
   context: Loading,
@@ -42,7 +53,11 @@ export async function settleKey(
   const { stream } = planned;
   if (stream.key.kind !== 'fields') return settleLearnedKey(context, planned, scan, facts);
   const configured = { ...facts, fields: stream.key.fields };
-  return { done: { key: await checkConfiguredKey(context, stream, scan, configured), notes: [] } };
+  const key = await checkConfiguredKey(context, stream, scan, configured);
+  const isNew = key !== undefined && key.columns.join() !== planned.checkpoint?.keyFields?.join();
+  if (isNew && (await isRepeatedByKept(context, stream, key.columns, facts.columns)))
+    throw describeRepeatedKey(stream, key.columns);
+  return { done: { key, notes: [] } };
 }
 
 async function checkConfiguredKey(
@@ -90,7 +105,8 @@ async function settleLearnedKey(
     scan.plan.mode === 'full';
   if (known !== undefined && !stale && (await isKey(database, known, columns))) {
     const shed = await shedDate(context, { stream, scan, key: known, candidates, cursor });
-    if (shed === undefined) return settled(learnedKey(known));
+    if (shed === undefined || (await isRepeatedByKept(context, stream, shed, columns)))
+      return settled(learnedKey(known));
     const note = `learned the key (${shed.join(', ')}): it is unique without ${cursor ?? 'a date'}`;
     return settled(learnedKey(shed), note);
   }
@@ -110,8 +126,13 @@ async function settleLearnedKey(
     (await findKeyWithoutDate(database, candidates, cursor)) ??
     (await findKey(database, proposeKeys(candidates, cursor)));
   if (learned === undefined)
-    return settled(undefined, 'no set of fields is unique over its rows; the table is replaced as a whole');
+    return settled(undefined, `no set of fields is unique over its rows; ${WITHOUT_KEY[stream.write]}`);
   const isNew = known === undefined || known.join() !== learned.join();
+  if (isNew && (await isRepeatedByKept(context, stream, learned, columns)))
+    return settled(
+      undefined,
+      `(${learned.join(', ')}) is unique over its rows, and not over those of the table; ${WITHOUT_KEY.append}`,
+    );
   return settled(learnedKey(learned), ...(isNew ? [`learned the key (${learned.join(', ')})`] : []));
 }
 
@@ -123,6 +144,19 @@ function describeBrokenKey(key: readonly string[]): FullRefresh {
   return readInFull(`the learned key (${key.join(', ')}) is no longer unique over its rows`, {
     forget: { keyFields: undefined, keyOrigin: undefined, keyProvedOn: [] },
   });
+}
+
+/** Whether rows repeat a key that stay in the table next to those of the scan. */
+async function isRepeatedByKept(
+  context: Loading,
+  stream: Stream,
+  key: readonly string[],
+  columns: readonly ColumnPlan[],
+): Promise<boolean> {
+  const { database } = context;
+  if (stream.write !== 'append' || !(await tableExists(database, stream.table))) return false;
+  const held = await countLiveRows(database, stream.table, sliceIdOf(stream));
+  return held > 0 && doHeldRowsRepeat(context, stream, key, columns);
 }
 
 // A source may send a row twice; but if most rows share a key, it is not their key.
