@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
 import type { Columns } from './file-shape.ts';
-import { fitColumn, type Rebuilt, type SeenTypes } from './fit-column.ts';
+import { fitColumn, type Rebuilt } from './fit-column.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { dropPairs, PAIRS, pairRows, sumRows } from './pair-rows.ts';
 
@@ -33,7 +33,10 @@ export async function alignWithOlder(
   const sum = (table: string) => sumRows(database, { table: tableName(table), where, values: names });
   if (otherwise === undefined && (await sum(older)) === (await sum(newer))) return;
   const columns = [...news].filter(([name]) => !OURS.has(name));
-  const fitted = columns.map(([name, to]) => fit(seen, { name, from: olds.get(name), to }));
+  const fitted = columns.map(([name, to]) => {
+    const from = olds.get(name);
+    return from === undefined ? { value: `NULL::${to}`, lost: 'false' } : fitColumn(seen, { name, from, to });
+  });
   const order = '_synced_at, _run_id';
   await pairRows(
     database,
@@ -45,9 +48,7 @@ export async function alignWithOlder(
     },
     {
       table: tableName(older),
-      where: [where, ...fitted.flatMap(({ lost }) => (lost === undefined ? [] : [`NOT (${lost})`]))].join(
-        ' AND ',
-      ),
+      where: [where, ...fitted.map(({ lost }) => `NOT ${lost}`)].join(' AND '),
       values: [...fitted.map(({ value }) => value), markOf(olds)],
       order,
     },
@@ -70,13 +71,4 @@ export async function alignWithOlder(
 /** Whether a row is soft-deleted: a marked row does not equal a live one. */
 function markOf(columns: Columns): string {
   return columns.has('_deleted_at') ? '(_deleted_at IS NOT NULL)' : 'false';
-}
-
-/** A column as the newer table has it, and which rows have a value there that it cannot have. */
-function fit(
-  seen: SeenTypes,
-  { name, from, to }: { readonly name: string; readonly from: string | undefined; readonly to: string },
-): { readonly value: string; readonly lost?: string } {
-  if (from === undefined) return { value: `NULL::${to}` };
-  return from === to ? { value: quoteIdentifier(name) } : fitColumn(seen, { name, from, to });
 }

@@ -31,8 +31,11 @@ export function listSeen(columns: readonly LearnedColumn[]): SeenTypes {
 }
 
 /** SQL for a column in another type, by the rules of a sync, and for whether its value does not fit that type. */
-export function fitColumn(seen: SeenTypes, { name, from, to, alias }: Refitting) {
+export function fitColumn(
+  seen: SeenTypes,
+  { name, from, to, alias }: Refitting,
+): { readonly value: string; readonly lost: string } {
   const column = alias === undefined ? quoteIdentifier(name) : `${alias}.${quoteIdentifier(name)}`;
-  const { value, survives } = convertColumn(column, { from, to, jsonTypes: seen.get(name) });
-  return { value, lost: `${column} IS NOT NULL AND (${survives}) IS NOT TRUE` };
+  const { value, lost } = convertColumn(column, { from, to, jsonTypes: seen.get(name) });
+  return { value, lost };
 }

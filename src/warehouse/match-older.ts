@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { readColumns } from './evolve-table.ts';
 import type { Columns } from './file-shape.ts';
-import { fitColumn, type Rebuilt, type SeenTypes } from './fit-column.ts';
+import { fitColumn, type Rebuilt } from './fit-column.ts';
 import { quoteIdentifier } from './identifiers.ts';
 
 /**
@@ -18,8 +18,8 @@ export async function matchOlder(
   if (key !== undefined && !key.every((name) => olds.has(name) && news.has(name))) return undefined;
   const columns = key ?? [...olds.keys()].filter((name) => news.has(name) && !isOurs(name));
   const cells = columns.flatMap((name) => {
-    const { value, lost } = fitToNewer(seen, { name, olds, news });
-    return [`${value} IS NOT DISTINCT FROM n.${quoteIdentifier(name)}`, ...lost.map((one) => `NOT ${one}`)];
+    const { value, lost } = fitColumn(seen, { ...typesOf(name, olds, news), alias: 'o' });
+    return [`${value} IS NOT DISTINCT FROM n.${quoteIdentifier(name)}`, `NOT ${lost}`];
   });
   const isSliced = olds.has('_slice') && news.has('_slice');
   const slice = isSliced ? ['(o._slice IS NULL OR o._slice IS NOT DISTINCT FROM n._slice)'] : [];
@@ -55,8 +55,8 @@ export async function listValues(
   const isLive = (alias: string, columns: Columns) =>
     columns.has('_deleted_at') ? `(${alias}._deleted_at IS NULL)` : 'true';
   const shared = [...olds.keys()].filter((name) => news.has(name) && (name === '_slice' || !isOurs(name)));
-  const fitted = shared.map((name) => fitToNewer(seen, { name, olds, news }));
-  const lost = fitted.flatMap((one) => one.lost);
+  const fitted = shared.map((name) => fitColumn(seen, { ...typesOf(name, olds, news), alias: 'o' }));
+  const lost = fitted.map((one) => one.lost).filter((one) => one !== 'false');
   return {
     olds: [...fitted.map(({ value }) => value), ...lost, isLive('o', olds)],
     news: [
@@ -67,15 +67,9 @@ export async function listValues(
   };
 }
 
-/** A value of a row `o` in the newer type, and conditions under one of which it does not fit that type. */
-function fitToNewer(
-  seen: SeenTypes,
-  { name, olds, news }: { readonly name: string; readonly olds: Columns; readonly news: Columns },
-): { readonly value: string; readonly lost: readonly string[] } {
-  const [from = '', to = ''] = [olds.get(name), news.get(name)];
-  if (from === to) return { value: `o.${quoteIdentifier(name)}`, lost: [] };
-  const { value, lost } = fitColumn(seen, { name, from, to, alias: 'o' });
-  return { value, lost: [`(${lost})`] };
+/** A column that both tables have. */
+function typesOf(name: string, olds: Columns, news: Columns) {
+  return { name, from: olds.get(name) ?? '', to: news.get(name) ?? '' };
 }
 
 /** Sluice's own columns, which no record fills. */

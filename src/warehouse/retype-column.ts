@@ -23,13 +23,9 @@ export async function convertsExactly(
   table: string,
   { column, from, to, jsonTypes }: Pick<Retyping, 'column' | 'from' | 'to' | 'jsonTypes'>,
 ): Promise<boolean> {
-  const { survives } = convertColumn(quoteIdentifier(column), { from, to, jsonTypes });
-  for (const held of await listTablesWith(database, table, column)) {
-    const lost = await database.count(
-      `SELECT count(*) FROM ${tableName(held)} WHERE ${quoteIdentifier(column)} IS NOT NULL AND (${survives}) IS NOT TRUE`,
-    );
-    if (lost > 0) return false;
-  }
+  const { lost } = convertColumn(quoteIdentifier(column), { from, to, jsonTypes });
+  for (const held of await listTablesWith(database, table, column))
+    if ((await database.count(`SELECT count(*) FROM ${tableName(held)} WHERE ${lost}`)) > 0) return false;
   return true;
 }
 
@@ -64,7 +60,7 @@ export async function retypeColumn(
   { column, from, to, jsonTypes, companion, change }: Retyping,
 ): Promise<readonly SchemaChange[]> {
   const name = quoteIdentifier(column);
-  const { value, survives, text } = convertColumn(name, { from, to, jsonTypes });
+  const { value, survives, lost, text } = convertColumn(name, { from, to, jsonTypes });
   let isNew = false;
   for (const held of await listTablesWith(database, table, column)) {
     const alter = `ALTER TABLE ${tableName(held)}`;
@@ -78,9 +74,7 @@ export async function retypeColumn(
       await database.run(`${alter} ADD COLUMN ${beside} VARCHAR`);
       isNew ||= held === table;
     }
-    await database.run(
-      `${setBeside} coalesce(${beside}, CASE WHEN ${name} IS NOT NULL AND (${survives}) IS NOT TRUE THEN ${text} END)`,
-    );
+    await database.run(`${setBeside} coalesce(${beside}, CASE WHEN ${lost} THEN ${text} END)`);
     // It is no longer known whether such a text was a text, a number or a list, which differ as JSON.
     const back = to === 'JSON' ? 'NULL' : castText(beside, to);
     await database.run(
@@ -97,10 +91,11 @@ export async function retypeColumn(
   ];
 }
 
-/** SQL for a column: its values in another type, which of them survive, and all of them as text. */
+/** SQL for a column: its values in another type, which of them survive, which do not, and all of them as text. */
 interface ConvertedColumn {
   readonly value: string;
   readonly survives: string;
+  readonly lost: string;
   readonly text: string;
 }
 
@@ -116,15 +111,25 @@ export interface Conversion {
  * Column values are converted like values of the API (see `convertValue`): both use the text of a value. Conversions
  * that only the engine accepts (1 as true, a date as a timestamp) are not allowed.
  */
-export function convertColumn(column: string, { from, to, jsonTypes }: Conversion): ConvertedColumn {
-  const text = spellValue(column, from);
-  if (from === to) return { value: column, survives: 'true', text };
-  if (to === 'VARCHAR') return { value: text, survives: 'true', text };
-  if (to === 'JSON' && from === 'VARCHAR') return { ...convertText(column, jsonTypes), text };
-  if (to === 'JSON') return { value: toJson(column, from, text), survives: 'true', text };
+export function convertColumn(column: string, conversion: Conversion): ConvertedColumn {
+  const text = spellValue(column, conversion.from);
+  const { value, survives } = convertValues(column, text, conversion);
+  const lost = survives === 'true' ? 'false' : `(${column} IS NOT NULL AND (${survives}) IS NOT TRUE)`;
+  return { value, survives, lost, text };
+}
+
+function convertValues(
+  column: string,
+  text: string,
+  { from, to, jsonTypes }: Conversion,
+): Pick<ConvertedColumn, 'value' | 'survives'> {
+  if (from === to) return { value: column, survives: 'true' };
+  if (to === 'VARCHAR') return { value: text, survives: 'true' };
+  if (to === 'JSON' && from === 'VARCHAR') return convertText(column, jsonTypes);
+  if (to === 'JSON') return { value: toJson(column, from, text), survives: 'true' };
   const type = (to === 'TIMESTAMP WITH TIME ZONE' ? 'TIMESTAMPTZ' : to) as ForcedType;
   const value = castText(from === 'DOUBLE' ? spellDigits(column) : text, type);
-  return { value, survives: `${value} IS NOT NULL`, text };
+  return { value, survives: `${value} IS NOT NULL` };
 }
 
 /** A text as JSON. Where a field had texts among other values, nobody knows which were which: all count as texts. */

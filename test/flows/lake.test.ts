@@ -247,6 +247,14 @@ describe('folders of a lake', () => {
     }
   });
 
+  it('are not read by the views where a filter does not ask for them', async () => {
+    const { flow, lake } = createLakeFlow({ config: lakeOnly });
+    await syncWell(flow);
+    const sql = `EXPLAIN ANALYZE SELECT sum(amount) FROM items WHERE date >= '2026-01-04'`;
+    const [plan] = await queryFiles(sql, join(lake, 'lake.duckdb'));
+    expect(String(plan?.['explain_value'])).toContain('Scanning Files: 2/5');
+  });
+
   it('are of a derived day for a time, which stays in the files', async () => {
     const { flow, lake } = createLakeFlow({ stream: { key: ['id'], cursor: { field: 'at' } } }, records);
     await syncWell(flow);
