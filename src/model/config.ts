@@ -100,7 +100,10 @@ export const streamConfigSchema = z.strictObject({
   paginated: z.boolean().optional(),
   records: z
     .string()
-    .regex(/^(\/.*)?$/, 'must be a JSON pointer such as /data')
+    .regex(
+      /^(\/([^~]|~[01])*)?$/,
+      'must be a JSON pointer such as /data (in a name, ~ is written ~0 and / is written ~1)',
+    )
     .optional(),
   params: params.optional(),
   sliceBy: z

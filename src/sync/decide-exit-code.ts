@@ -11,7 +11,10 @@ const ALWAYS: ReadonlySet<ExitCode> = new Set([1, 3, 4, 6, 130, 143]);
  * The exit code of a run, as in docs/delivery.md: one stream, or all failing in the same way, gives its code;
  * commits together with failures give 5, unless only the quota stopped the others (75).
  */
-export function decideExitCode(streams: readonly StreamReport[], runError: ExitCode | undefined): ExitCode {
+export function decideExitCode(
+  streams: readonly Pick<StreamReport, 'status' | 'error'>[],
+  runError: ExitCode | undefined,
+): ExitCode {
   if (runError !== undefined && ALWAYS.has(runError)) return runError;
   // No stream failed: it is the config that keeps what was committed from being published.
   if (runError === 2 && streams.every(({ error }) => error === undefined)) return 2;

@@ -181,6 +181,10 @@ describe('loadConfig: validation', () => {
     ],
     ['streams: { a: { key: id } }', 'sluice.yaml:7:17 streams.a.key: must be auto or a list of field names'],
     ['streams: { a: { key: [] } }', 'sluice.yaml:7:17 streams.a.key: must not be empty'],
+    [
+      'streams: { a: { records: "/da~ta" } }',
+      'sluice.yaml:7:17 streams.a.records: must be a JSON pointer such as /data (in a name, ~ is written ~0 and / is written ~1)',
+    ],
     ['streams: { a: { key: [id, id] } }', 'sluice.yaml:7:17 streams.a.key: must not name a field twice'],
     [
       'streams: { a: { cursor: { field: 5 } } }',

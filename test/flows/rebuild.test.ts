@@ -387,6 +387,23 @@ describe('a rebuild is refused, and the table stays,', () => {
   });
 });
 
+describe('a rebuild of two streams, one of which is refused', () => {
+  it('ends with the same code as its dry run', async () => {
+    const other = { path: 'items', paginated: true };
+    const flow = createItemsFlow(items, { config: { streams: { ...configOf({}).streams, other } } });
+    expect((await flow.sync()).exitCode).toBe(0);
+    await nextDay(flow, (records) => records.slice(0, 240));
+    expect((await flow.sync()).exitCode).toBe(0);
+    for (const name of listArchive(flow, '.json').slice(1)) rmSync(join(archiveOf(flow), name));
+    const statuses = async (dryRun: boolean) => {
+      const { exitCode, streams } = await flow.rebuild({ dryRun });
+      return { exitCode, streams: streams.map(({ stream, status }) => `${stream} ${status}`).toSorted() };
+    };
+    expect(await statuses(true)).toEqual({ exitCode: 5, streams: ['items failed', 'other planned'] });
+    expect(await statuses(false)).toEqual({ exitCode: 5, streams: ['items failed', 'other rebuilt'] });
+  });
+});
+
 describe('an archived scan whose header says another start date', () => {
   it('is not loaded: rows between the two dates would be deleted', async () => {
     const { flow } = await createSyncedFlow({

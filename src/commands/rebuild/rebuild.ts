@@ -12,6 +12,7 @@ import { correctLoadTimes, findArchive, type SliceArchive } from './find-archive
 import { assertOwnReaders, readHeldRows } from './judge-readers.ts';
 import { maskArchives } from './mask-archives.ts';
 import { listWarnings, lookOffline, type OfflineRun, runOffline } from '../offline-run.ts';
+import { decideExitCode } from '../../sync/decide-exit-code.ts';
 import type { Session, SessionEffects } from '../../sync/session.ts';
 import { scheduleCompaction } from '../../../state/rewrite-mark.ts';
 import { emptyStream, failedStream, plannedStream, rebuiltStream, toStreamReport } from './rebuild-report.ts';
@@ -95,16 +96,20 @@ async function planRebuild(
       planned.push(failedStream(stream, toSyncError(thrown)));
     }
   }
-  const failed = planned.flatMap(({ error }) => error ?? []);
   return {
     dryRun: true,
     runId: undefined,
-    exitCode: failed[0]?.exitCode ?? 0,
+    exitCode: decideExitCode(planned.map(asIfRun), undefined),
     streams: planned,
     warnings,
     published: undefined,
     error: undefined,
   };
+}
+
+/** What a rebuild would report of a stream, as far as its exit code depends on it. */
+function asIfRun({ status, error }: RebuiltStream): Pick<StreamReport, 'status' | 'error'> {
+  return { status: status === 'planned' ? 'complete' : 'failed', error };
 }
 
 /** The streams of one rebuild. */
