@@ -321,6 +321,32 @@ const RENAME = 'ALTER TABLE lake.main.new RENAME TO items';
 describeWithServers('a DuckLake', () => {
   describeLake('on this machine', 0, () => local);
 
+  it.each([
+    ['data_file', 'record_count'],
+    ['delete_file', 'delete_count'],
+  ])('is not verified where the catalog has another number of rows for a %s', async (file, column) => {
+    const stream = { key: ['id'], cursor: { field: 'date' }, deletes: 'hard', maxDeleteRatio: 1 } as const;
+    const lake = await local.create(ITEMS, { stream });
+    await syncWell(lake.flow);
+    lake.flow.simulator.editRecords('items', (records) => records.filter((_, at) => at % 4 > 0));
+    await syncWell(lake.flow, { fullRefresh: true });
+    await expectVerified(lake.flow, 'DuckLake');
+    const writer = await lake.open('');
+    const entries = `__ducklake_metadata_lake.ducklake_${file}`;
+    expect(await writer.rows(`SELECT 1 AS n FROM ${entries} WHERE end_snapshot IS NULL`)).not.toEqual([]);
+    await writer.run(`UPDATE ${entries} SET ${column} = ${column} + 1 WHERE end_snapshot IS NULL`);
+    writer.close();
+    const { items } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock });
+    expect(items.filter(({ status }) => status === 'failed')).toEqual([
+      expect.objectContaining({
+        name: 'DuckLake',
+        detail: expect.stringMatching(
+          /main\.items: count\(\*\) may be wrong: the catalog says that \S+ has \d+ rows, it has \d+/,
+        ) as string,
+      }),
+    ]);
+  });
+
   it('is not verified where filters miss rows by what a file says of them', async () => {
     const lake = await local.create(ITEMS, { stream: { key: ['id'], cursor: { field: 'date' } } });
     await syncWell(lake.flow);

@@ -1,6 +1,6 @@
 import type { SqlRow, SqlSession } from '../../../model/sql.ts';
 import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
-import { formatCountOf } from '../../../text/format-count.ts';
+import { formatCount, formatCountOf } from '../../../text/format-count.ts';
 import type { Damage } from '../../publisher.ts';
 import type { StoredColumn } from '../lakehouse.ts';
 import { LAKE, type LakePlace, locateInLake, nameThere, splitName, toLakeSchema } from '../names.ts';
@@ -59,11 +59,43 @@ export async function findWrongStatistics(
   return damages;
 }
 
-async function* listSources(
+/** Compares the numbers of rows that the catalog has for files with the files: `count(*)` reads nothing else. */
+export async function findWrongCounts(
   session: SqlSession,
   place: LakePlace,
-  { name }: ClaimedTable,
-): AsyncGenerator<ClaimedSource> {
+  { tables, fix }: { readonly tables: readonly ClaimedTable[]; readonly fix: string },
+): Promise<readonly Damage[]> {
+  const damages: Damage[] = [];
+  for (const { name } of tables) {
+    const { id, listed } = await findTable(session, place, name);
+    const claimed = await session.all(
+      `SELECT l.data_file AS path, f.record_count AS rows FROM ${listed} AS l JOIN ${METADATA}.ducklake_data_file AS f
+         ON f.table_id = ${id} AND f.end_snapshot IS NULL AND ends_with(l.data_file, f.path)
+       UNION ALL SELECT l.delete_file, d.delete_count FROM ${listed} AS l JOIN ${METADATA}.ducklake_delete_file AS d
+         ON d.table_id = ${id} AND d.end_snapshot IS NULL AND ends_with(l.delete_file, d.path) AND lower(d.format) = 'parquet'
+       ORDER BY ALL`,
+    );
+    if (claimed.length === 0) continue;
+    const paths = claimed.map(({ path }) => quoteLiteral(String(path)));
+    const found = await session.all(
+      `SELECT file_name AS path, num_rows AS rows FROM parquet_file_metadata([${paths.join(', ')}])`,
+    );
+    const held = new Map(found.map(({ path, rows }) => [path, Number(rows)]));
+    const wrong = claimed.find(({ path, rows }) => held.get(path) !== Number(rows));
+    if (wrong === undefined) continue;
+    const path = String(wrong['path']);
+    const what = `the catalog says that ${path} has ${formatCountOf(Number(wrong['rows']), 'row')}, it has ${formatCount(held.get(path))}`;
+    damages.push([`${nameThere(place.schema, name)}: count(*) may be wrong: ${what}`, fix]);
+  }
+  return damages;
+}
+
+/** A table's id in the catalog, and its files as SQL. */
+async function findTable(
+  session: SqlSession,
+  place: LakePlace,
+  name: string,
+): Promise<{ readonly id: number; readonly listed: string }> {
   const [stored, table] = splitName(name);
   const schema = toLakeSchema(place.schema, stored);
   const ids = await session.all(
@@ -71,7 +103,16 @@ async function* listSources(
        WHERE t.table_name = $1 AND s.schema_name = $2 AND t.end_snapshot IS NULL AND s.end_snapshot IS NULL`,
     [table, schema],
   );
-  const id = Number(ids[0]?.['id']);
+  const listed = `ducklake_list_files(${quoteLiteral(LAKE)}, ${quoteLiteral(table)}, schema => ${quoteLiteral(schema)})`;
+  return { id: Number(ids[0]?.['id']), listed };
+}
+
+async function* listSources(
+  session: SqlSession,
+  place: LakePlace,
+  { name }: ClaimedTable,
+): AsyncGenerator<ClaimedSource> {
+  const { id, listed } = await findTable(session, place, name);
   const ofTable = await session.all(
     `SELECT c.column_name AS "column", b.min_value AS least, b.max_value AS greatest, b.contains_null AS nulls
        FROM ${METADATA}.ducklake_table_column_stats AS b JOIN ${METADATA}.ducklake_column AS c USING (table_id, column_id)
@@ -83,7 +124,7 @@ async function* listSources(
     groups: [{ claims: ofTable.map(readClaim) }],
   };
   const files = await session.all(
-    `SELECT f.data_file_id AS id, l.data_file AS path FROM ducklake_list_files(${quoteLiteral(LAKE)}, ${quoteLiteral(table)}, schema => ${quoteLiteral(schema)}) AS l
+    `SELECT f.data_file_id AS id, l.data_file AS path FROM ${listed} AS l
        JOIN ${METADATA}.ducklake_data_file AS f ON f.table_id = ${id} AND f.end_snapshot IS NULL AND ends_with(l.data_file, f.path) ORDER BY ALL`,
   );
   for (const file of files) {
