@@ -22,6 +22,7 @@ import { describeIdentity, type Identity, judgeIdentity } from '../storage/ident
 import { refuseKeyOfOther } from '../storage/other-accounts.ts';
 import { describeNetworkDisks } from '../storage/network-disk.ts';
 import { openApi } from '../run/open-api.ts';
+import { findMostUrgent } from '../sync/decide-exit-code.ts';
 import { assertIdentity } from '../../state/owner.ts';
 import { assertTargetIsOurs } from '../storage/open-warehouse.ts';
 import { findPublishedFaults, tryPublished } from '../storage/published-fault.ts';
@@ -191,12 +192,9 @@ function describeQuota({ limit, remaining, resetAtMs }: QuotaSnapshot, nowMs: nu
 
 function decideCheckCode(outcomes: readonly Outcome[], endpoints: readonly Outcome[]): number {
   const failures = outcomes.filter(({ error }) => error !== undefined);
-  const codes = new Set(failures.flatMap(({ error }) => error?.exitCode ?? []));
-  const [first] = codes;
-  if (first === undefined) return 0;
+  if (failures.length === 0) return 0;
   // A sync reads the other streams, and ends with 5.
   const works = endpoints.some(({ item }) => item.status === 'ok');
   if (works && failures.every(({ isGone }) => isGone)) return 5;
-  // A setup error outweighs the failure of one endpoint.
-  return [2, 3, 6, 75].find((code) => codes.has(code as never)) ?? first;
+  return findMostUrgent(new Set(failures.flatMap(({ error }) => error?.exitCode ?? [])));
 }

@@ -4,6 +4,11 @@ import type { OfflineSettings, SyncOptions } from '../model/settings.ts';
 
 // With several causes and nothing committed, the one that a person must act on first.
 const URGENCY: readonly ExitCode[] = [1, 6, 143, 130, 3, 2, 4, 75];
+/** The code that a person must act on first. */
+export function findMostUrgent(codes: ReadonlySet<ExitCode>): ExitCode {
+  return URGENCY.find((code) => codes.has(code)) ?? 1;
+}
+
 // These end a run whatever its streams did before (4: with --strict any warning is a breach).
 const ALWAYS: ReadonlySet<ExitCode> = new Set([1, 3, 4, 6, 130, 143]);
 
@@ -24,7 +29,7 @@ export function decideExitCode(
   const committed = streams.some(({ status }) => status === 'complete' || status === 'fresh');
   const [only] = codes;
   if (codes.size === 1 && only !== undefined && (!committed || only === 75)) return only;
-  return committed ? 5 : (URGENCY.find((code) => codes.has(code)) ?? 1);
+  return committed ? 5 : findMostUrgent(codes);
 }
 
 /** One word for a run's outcome, as in `_sluice.runs.status`. */

@@ -91,3 +91,15 @@ describe('a built-in stream that answers 404', () => {
     expect((await flow.sync()).exitCode).toBe(4);
   });
 });
+
+describe('a check of streams that fail in several ways', () => {
+  it('ends with the code that a person must act on first', async () => {
+    const flow = createFlow();
+    const bad = when({ path: 'visibility/mentions' }, errorStatus(400, 'Bad request.'));
+    const down = when({ path: 'commerce/top-products' }, errorStatus(500, 'Internal error.'));
+    flow.simulator.setFaults([bad, down]);
+    const { report } = await runCheck(flow, 'commerce_top_products');
+    expect(report.items.filter(({ status }) => status === 'failed')).toHaveLength(2);
+    expect(report).toMatchObject({ exitCode: 4, error: { exitCode: 4 } });
+  });
+});

@@ -1,5 +1,6 @@
-import { listAccounts } from '../../config/accounts.ts';
+import { type ConfigAccount, listAccounts } from '../../config/accounts.ts';
 import { readConfigFile } from '../../config/config-file.ts';
+import { withoutSecretVariables } from '../../config/secret-variables.ts';
 import { openFleetDatabase } from '../../fleet/database/open-database.ts';
 import { measureClockLead } from '../../fleet/database/clock-lead.ts';
 import { connectQuota } from '../../fleet/database/connect-quota.ts';
@@ -39,6 +40,7 @@ export async function serveLane(given: LaneArguments, host: LaneHostProcess): Pr
   const database = await openFleetDatabase(settings, { name: 'sluice fleet lane', connections: CONNECTIONS });
   const store = await openStore(settings.store, { reach: settings.reach, database });
   const traces = await openTraces(given, host);
+  let accounts: readonly ConfigAccount[] = [];
   const tools: LaneTools = {
     store,
     parcels: createParcels(settings),
@@ -47,7 +49,10 @@ export async function serveLane(given: LaneArguments, host: LaneHostProcess): Pr
     scratch: given.scratch,
     extensions: given.extensions,
     putEveryPages: settings.putEveryPages,
-    loadSettings: (account) => loadAccount(given.config, account, host),
+    loadSettings: async (account) => {
+      accounts = listAccounts(readConfigFile(given.config), host.env)?.accounts ?? [];
+      return loadAccount({ path: given.config, accounts }, account, host);
+    },
     runSync,
     openSharedQuota: ({ keyHash }) =>
       new PostgresQuotaStore({ connect: () => connectQuota(settings), keyHash, clock: systemClock }),
@@ -56,7 +61,7 @@ export async function serveLane(given: LaneArguments, host: LaneHostProcess): Pr
     notify: async (own, { account, report, error }) => {
       const run = report === undefined ? { error } : { report };
       const told = [{ account, settings: own, run: run as { readonly report: NonNullable<typeof report> } }];
-      const effects = { clock: systemClock, env: host.env };
+      const effects = { clock: systemClock, env: withoutSecretVariables(host.env, accounts) };
       return host.engine.notifyAccounts(
         told,
         { exitCode: report?.exitCode ?? error?.exitCode ?? 1 },
@@ -109,11 +114,11 @@ async function openTraces(
 
 /** The config is read for each run, as it is then. */
 async function loadAccount(
-  path: string,
+  { path, accounts }: { readonly path: string; readonly accounts: readonly ConfigAccount[] },
   name: string,
   { env, engine }: Pick<LaneHostProcess, 'env' | 'engine'>,
 ): Promise<Settings> {
-  const account = listAccounts(readConfigFile(path), env)?.accounts.find((one) => one.name === name);
+  const account = accounts.find((one) => one.name === name);
   if (account === undefined)
     throw new ConfigError(`no account is called ${name}`, {
       code: 'config_invalid',

@@ -51,7 +51,7 @@ export async function syncAccounts(
   const names = known.chosen.map(({ name }) => name);
   const display = await openAccountsDisplay(context, globals, names);
   const describe = await describeChosen(context, globals, known);
-  const runs = new AccountRuns(context, globals, { ...options, display, describe });
+  const runs = new AccountRuns(context, globals, { ...options, display, describe, known });
   try {
     const { runAccounts } = await import('../../accounts/run-accounts.ts');
     const accounts = await runAccounts(
@@ -91,6 +91,8 @@ interface BegunRun {
 }
 
 interface RunsOptions {
+  /** Also those that do not run. */
+  readonly known: ChosenAccounts;
   readonly display: AccountsDisplay;
   readonly describe: (name: string) => AccountOfConfig;
 }
@@ -195,7 +197,9 @@ class AccountRuns {
       return [{ account, settings, run: ended }];
     });
     try {
-      return await engine.notifyAccounts(told, end, { clock, env, signal });
+      const { withoutSecretVariables } = await import('../../config/secret-variables.ts');
+      const shown = withoutSecretVariables(env, this.#options.known.accounts);
+      return await engine.notifyAccounts(told, end, { clock, env: shown, signal });
     } catch (thrown) {
       // Not even a defect in a notice may change the outcome of the run.
       return [`no notice of the run could be sent: ${toSyncError(thrown).message}`];
