@@ -134,8 +134,8 @@ function worstOf(reports: readonly StreamReport[]): Verdict | undefined {
 }
 
 /**
- * Verdicts as a check: it passes if every scan is verified. What cannot be proved is a warning, what was not reached
- * before the process stopped is not judged, and a stream that failed is an error.
+ * Verdicts as a check: it passes if every scan is verified and published. What cannot be proved is a warning, what was
+ * not reached before the process stopped is not judged, and a stream that failed is an error.
  */
 function checkVerdict(name: string | undefined, { key, scans }: SyncedAsset): readonly PipesMessage[] {
   if (name === undefined) return [];
@@ -147,6 +147,8 @@ function checkVerdict(name: string | undefined, { key, scans }: SyncedAsset): re
   if (judged.length < reports.length && failed === undefined) return [];
   if (judged.length === 0) return [];
   const isPassed = judged.every((report) => isUpToDate(report) && report.verdict === 'verified');
+  // Readers do not see the rows that were judged.
+  if (isPassed && scans.some((scan) => !scan.isPublished)) return [];
   const reasons = judged.flatMap((report) => [
     ...report.reasons,
     ...(report.error === undefined ? [] : [report.error.message]),

@@ -45,11 +45,18 @@ export function findForeignAssets({
 
 function listScans({ account, report }: SyncedAccount): readonly SyncedScan[] {
   if (report === undefined) return [];
-  const { runId, streams, error } = report;
+  const { runId, streams, error, published } = report;
   // The run's error is often a stream's; one of its own means that readers may not see what was committed.
   const isOfStream = streams.some((one) => one.error?.code === error?.code);
-  const isPublished = error === undefined || isOfStream;
+  // A signal stops a stream and the run with one error, and nothing is published.
+  const isLeft = published === undefined && streams.some(hasChanged);
+  const isPublished = error === undefined || (isOfStream && !isLeft);
   return streams.map((one) => ({ account, runId, isPublished, report: one }));
+}
+
+function hasChanged({ status, rows, schemaChanges }: StreamReport): boolean {
+  const changes = rows.inserted + rows.updated + rows.deleted + schemaChanges.length;
+  return status === 'complete' && changes > 0;
 }
 
 function findAsset(

@@ -6,6 +6,7 @@ import { makeRunReport, makeStreamReport } from '../cli/support/reports.ts';
 import { encodeParam, makeStep, parseMessages } from './pipes.ts';
 
 const ERROR = { code: 'network_unreachable', message: 'no route', hint: 'Wait.', exitCode: 75 } as const;
+const NO_CHANGES = { read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, quarantined: 0 };
 const ASSETS = ['sluice/items', 'sluice/other'];
 const CHECK = { sluice: { check: 'verdict' } };
 
@@ -80,6 +81,20 @@ describe('a session with Dagster', () => {
     ],
   ])('materializes only what readers see whole: %s', (_, ended, count) => {
     expect(endSession(ended).paramsOf('report_asset_materialization')).toHaveLength(count);
+  });
+
+  it.each<readonly [string, Partial<StreamReport>, number]>([
+    ['rows that it committed', {}, 0],
+    ['rows that were there before', { rows: { ...NO_CHANGES, read: 5, unchanged: 5 } }, 1],
+  ])('says of a run that a signal ended before it published: %s', (_, stream, count) => {
+    const error = { ...ERROR, code: 'aborted', exitCode: 143 } as const;
+    const other = { stream: 'other', status: 'stopped', error } as const;
+    const ended = makeEnd([stream, other], { exitCode: 143, error, published: undefined });
+    const { paramsOf } = endSession(ended);
+    const namesOf = (method: string) => paramsOf(method).map(({ asset_key: name }) => name);
+    const expected = count === 0 ? [] : ['sluice/items'];
+    expect(namesOf('report_asset_materialization')).toEqual(expected);
+    expect(namesOf('report_asset_check')).toEqual(expected);
   });
 
   it.each<readonly [string, readonly Partial<StreamReport>[], readonly unknown[]]>([
