@@ -66,7 +66,7 @@ export async function parseCommandLine(
   return {
     kind: 'run',
     ...chosen,
-    ...nameStreams(chosen.command, { flags: readFlags(parsed), words: rest }),
+    ...nameStreams(chosen.command, { flags: readFlags(parsed, chosen.command), words: rest }),
   };
 }
 
@@ -97,7 +97,6 @@ function buildParser(commands: readonly CommandEntry[], use: CommandUse): Argv {
       'boolean-negation': false,
       'camel-case-expansion': false,
       'dot-notation': false,
-      'duplicate-arguments-array': false,
       'parse-numbers': false,
       'parse-positional-numbers': false,
     })
@@ -213,9 +212,14 @@ function tidyHelp(text: string): string {
   return `${lines.join('\n').trim()}\n`;
 }
 
-function readFlags(parsed: Readonly<Record<string, unknown>>): RawFlags {
+function readFlags(parsed: Readonly<Record<string, unknown>>, { options }: Command): RawFlags {
+  // Streams may also be words, where they are an option that help does not show.
+  const lists = ['streams', ...options.flatMap(({ flag, isList }) => (isList === true ? flag : []))];
   const flags = Object.entries(parsed).filter(([name]) => name !== '_' && name !== '$0');
   return Object.fromEntries(
-    flags.map(([name, value]) => [name, typeof value === 'boolean' ? value : String(value)]),
+    flags.map(([name, value]) => {
+      const given = Array.isArray(value) && !lists.includes(name) ? (value.at(-1) as unknown) : value;
+      return [name, typeof given === 'boolean' ? given : String(given)];
+    }),
   );
 }

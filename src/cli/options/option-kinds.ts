@@ -80,6 +80,7 @@ export function listOption(
     valueName: 'names',
     ...rest,
     takesValue: true,
+    isList: true,
     parse(value) {
       const names = [...new Set(value.split(',').map((name) => name.trim()))];
       return names.every((name) => pattern.test(name)) ? { value: names } : { problem };

@@ -4,6 +4,8 @@ export interface Option<T> {
   readonly flag: string;
   readonly alias?: string;
   readonly takesValue: boolean;
+  /** The value is a list separated by commas: given twice, the option means all of them. Of others, the last one counts. */
+  readonly isList?: boolean;
   /** What `--help` calls the value, e.g. `number`; only for an option that takes one. */
   readonly valueName?: string;
   /** Text of `--help`. */

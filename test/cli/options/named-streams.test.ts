@@ -13,6 +13,7 @@ describe('streams', () => {
     'sync items,mentions',
     'sync items mentions',
     'sync --streams items,mentions',
+    'sync --streams items --streams mentions',
     'plan items,mentions',
   ])('of a command with an option are named by either form: %s', async (line) => {
     expect(await read(line)).toEqual({ streams: 'items,mentions', argument: undefined });
@@ -22,6 +23,7 @@ describe('streams', () => {
     'verify items,mentions',
     'verify items mentions',
     'verify --streams items,mentions',
+    'verify --streams items --streams mentions',
     'state show --streams=items,mentions',
     'quarantine retry --streams items,mentions',
   ])('of a command with words are named by either form: %s', async (line) => {
@@ -52,4 +54,10 @@ it('a word too many says how several are named where one word may name them', as
   const [several, spaced] = ['separate several by commas', 'put a text with spaces in quotes'];
   await expect(read('fleet run acme globex')).rejects.toThrow(`fleet run does not take "globex"; ${several}`);
   await expect(read('query select 1')).rejects.toThrow(`query does not take "1"; ${spaced}`);
+});
+
+it('another list that is given twice means all of it, and of other values the last one counts', async () => {
+  const line = 'sync --accounts acme --limit 5 --accounts globex --json --limit 6 --json';
+  const parsed = await parseCommandLine(line.split(' '), commands);
+  expect(parsed).toMatchObject({ flags: { accounts: 'acme,globex', limit: '6', json: true } });
 });
