@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import {
   createItemsFlow,
   DAY_MS,
@@ -52,5 +53,22 @@ describe('a rebuild by rules that read the stream in other parts than its last s
       exitCode: 0,
       streams: [{ status: 'rebuilt' }],
     });
+  });
+});
+
+describe('a stream that was read as a whole and is cut into slices', () => {
+  it('is verified where a slice has no key, as its rows came to repeat the one of the whole', async () => {
+    const { key: _, ...keyless } = base;
+    const slices = { ...keyless, params: { entity: ['acme', 'globex'] }, sliceBy: ['entity'] };
+    const configOf = (items: NonNullable<FlowConfig['streams']>[string]) => ({
+      streams: { ...noBuiltIns, items },
+    });
+    const all = [...records, ...makeItems(5, { from: 90 }).map((item) => ({ ...item, entity: 'initech' }))];
+    const flow = createItemsFlow(all, { endpoint: { filters: { entity: ['entity'] } } });
+    await syncNextDay(flow, configOf(keyless));
+    flow.simulator.editRecords('items', (held) => [...held, { ...(held[3] as object), name: 'a twin' }]);
+    await syncNextDay(flow, configOf(slices));
+    const settings = flow.settings(configOf(slices));
+    expect(await verifyState(settings, { clock: flow.clock })).toMatchObject({ exitCode: 0 });
   });
 });

@@ -8,6 +8,7 @@ import type { Database } from '../../warehouse/database.ts';
 import { historyOf, readColumns, tableName, toEngineType } from '../../warehouse/evolve-table.ts';
 import { NOT_FIRST } from '../../warehouse/first-table.ts';
 import { countDuplicates } from '../../warehouse/find-key.ts';
+import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { countLiveRows, readScope } from '../../warehouse/live-rows.ts';
 
 // Our own columns, in any table.
@@ -66,7 +67,8 @@ async function verifyTable(
   const difference = await compareColumns(database, table, await readContract(database, name));
   if (difference !== undefined) problems.push(failed(difference, again));
   for (const checkpoint of checkpoints) {
-    const duplicates = difference === undefined ? await countRepeated(database, table, checkpoint) : 0;
+    const judged = { ...checkpoint, laterSlices: listLaterSlices(checkpoint, checkpoints) };
+    const duplicates = difference === undefined ? await countRepeated(database, table, judged) : 0;
     if (duplicates > 0)
       problems.push(
         failed(
@@ -117,15 +119,34 @@ async function compareColumns(
     : `its columns differ from those that were learned: ${parts.join('; ')}`;
 }
 
+/** Slices that were read since the whole stream was: each has a key of its own, or none. */
+function listLaterSlices(
+  { slice, lastFullScanAt = '' }: Checkpoint,
+  checkpoints: readonly Checkpoint[],
+): readonly string[] {
+  if (slice !== '') return [];
+  return checkpoints
+    .filter((one) => one.slice !== '' && (one.lastFullScanAt ?? '') > lastFullScanAt)
+    .map((one) => one.slice);
+}
+
+/** A key and the rows that have it: those of a slice, or of the whole stream. */
+interface KeyedRows extends Pick<Checkpoint, 'slice' | 'keyFields'> {
+  /** Of the whole stream: slices whose rows were read later, by other keys. */
+  readonly laterSlices?: readonly string[];
+}
+
 /** Live rows of a checkpoint's slice beyond the first of each key. */
 export async function countRepeated(
   database: Database,
   table: string,
-  { slice, keyFields }: Pick<Checkpoint, 'slice' | 'keyFields'>,
+  { slice, keyFields, laterSlices = [] }: KeyedRows,
 ): Promise<number> {
   if (keyFields === undefined) return 0;
   const { placed, live, isSliced } = await readScope(database, table, slice);
-  const own = slice === '' ? 'true' : placed;
+  const isLater = `t._slice IN (${laterSlices.map(quoteLiteral).join(', ')})`;
+  const whole = isSliced && laterSlices.length > 0 ? `(${isLater}) IS NOT TRUE` : 'true';
+  const own = slice === '' ? whole : placed;
   const rows = `(SELECT * FROM ${tableName(table)} t WHERE ${own} AND ${live})`;
   return countDuplicates(database, rows, isSliced ? [...keyFields, '_slice'] : keyFields);
 }
