@@ -38,6 +38,9 @@ export interface PlaceholderScope {
   readonly account?: string | undefined;
 }
 
+// As variables are called; another word may be the key itself, which no message shows.
+const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
+
 const MAX_FILE_BYTES = 64 * 1024;
 
 /**
@@ -80,6 +83,12 @@ export function readPlaceholder(
       wanted: { kind: 'environment', name },
     });
   const isAccount = scope.account !== undefined && findNearestName(name.toLowerCase(), ['account'], 0.75);
+  if (isSecret && !isAccount && !VARIABLE.test(name))
+    return fail({
+      problem: 'the environment variable that it names is not set',
+      hint: 'Write the name of the variable there, e.g. ${ANALYTICS_API_KEY}, not the key itself, and set the variable.',
+      wanted: { kind: 'environment', name: '…' },
+    });
   const ownFile = isSecret && scope.account !== undefined ? ACCOUNT_KEY_FILE : 'path';
   return fail({
     problem: `the environment variable ${name} is not set`,

@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { readColumns, tableName } from './evolve-table.ts';
 import { fitColumn, type Rebuilt } from './fit-column.ts';
-import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
+import { quoteIdentifier } from './identifiers.ts';
 import { MARKED } from './marked-rows.ts';
 import { listValues, matchOlder, matchValues } from './match-older.ts';
 
@@ -223,11 +223,6 @@ export async function renameTable(database: Database, from: string, to: string):
 
 export async function dropTable(database: Database, table: string): Promise<void> {
   await database.run(`DROP TABLE IF EXISTS ${tableName(table)}`);
-}
-
-/** Condition for the rows of `o` that belong to one slice. */
-export function isOfSlice(slice: string): string {
-  return `o._slice IS NOT DISTINCT FROM ${quoteLiteral(slice)}`;
 }
 
 function countMissing(database: Database, where: string): Promise<number> {

@@ -29,8 +29,16 @@ export async function readScope(database: Database, table: string, slice: string
   }
   // A table from before the stream was sliced: none of its rows has a slice yet.
   if (!isSliced) return { own: 'false', reach: 'true', placed: 'false', live, isSliced, isMarkable };
-  const placed = `t._slice IS NOT DISTINCT FROM ${quoteLiteral(slice)}`;
+  const placed = isOfSlice('t', slice);
   return { own: placed, reach: `(${placed} OR t._slice IS NULL)`, placed, live, isSliced, isMarkable };
+}
+
+/**
+ * Condition for the rows of `alias` that belong to one slice; false for rows of none. The engine (DuckDB 1.5.5) loses
+ * row groups without a value where `IS [NOT] DISTINCT FROM` a constant is in an `OR`.
+ */
+export function isOfSlice(alias: string, slice: string): string {
+  return `(${alias}._slice IS NOT NULL AND ${alias}._slice = ${quoteLiteral(slice)})`;
 }
 
 /** Number of live rows of a table, or of one slice of it. */

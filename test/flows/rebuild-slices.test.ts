@@ -72,3 +72,18 @@ describe('a stream that was read as a whole and is cut into slices', () => {
     expect(await verifyState(settings, { clock: flow.clock })).toMatchObject({ exitCode: 0 });
   });
 });
+
+describe('a rebuild of a stream whose rows mostly belong to no slice of the config', () => {
+  it('keeps the rows of row groups in which no row has a slice', async () => {
+    const one = { ...base, write: 'append', params: { entity: ['acme'] }, sliceBy: ['entity'] } as const;
+    const configOf = (items: NonNullable<FlowConfig['streams']>[string]) => ({
+      streams: { ...noBuiltIns, items },
+    });
+    const flow = createItemsFlow(records, { endpoint: { filters: { entity: ['entity'] } } });
+    await syncNextDay(flow, configOf({ ...base, write: 'append' }));
+    await syncNextDay(flow, configOf(one));
+    const rebuilt = await flow.rebuild({ config: configOf(one) });
+    expect(rebuilt).toMatchObject({ exitCode: 0, streams: [{ status: 'rebuilt', rowsAfter: 40 }] });
+    expect(await flow.query('SELECT count(DISTINCT id)::INTEGER AS n FROM main.items')).toEqual([{ n: 40 }]);
+  });
+});

@@ -2,7 +2,7 @@ import { readCheckpoint } from '../../../state/checkpoints.ts';
 import type { ArchivedScan } from '../../archive/archived-scan.ts';
 import { sliceIdOf, type Stream } from '../../model/stream.ts';
 import type { Loading } from '../../run/run-context.ts';
-import { isOfSlice } from '../../warehouse/carry-rows.ts';
+import { isOfSlice } from '../../warehouse/live-rows.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { readColumns } from '../../warehouse/evolve-table.ts';
 import type { Rebuilt } from '../../warehouse/fit-column.ts';
@@ -36,7 +36,7 @@ export async function noteMarked(
     const later = isSliced ? scans.slice(1) : scans.filter((scan) => !firsts.includes(scan));
     const marked = `o._run_id IN (${listIds(later)})`;
     if (later.length === 0) return 'false';
-    return isSliced ? `(${isOfSlice(sliceIdOf(stream))} AND ${marked})` : marked;
+    return isSliced ? `(${isOfSlice('o', sliceIdOf(stream))} AND ${marked})` : marked;
   });
   await collectMarked(database, older, conditions.join(' OR '));
 }
@@ -75,7 +75,7 @@ export async function listEarlier(
   const isSliced = await isSlicedBy(database, older, archives);
   const parts: EarlierRows[] = [];
   for (const archive of archives) {
-    const own = isSliced ? isOfSlice(sliceIdOf(archive.stream)) : 'true';
+    const own = isSliced ? isOfSlice('o', sliceIdOf(archive.stream)) : 'true';
     // Slices share the ids of runs: the archive of another one may reach further back.
     const scans = isSliced ? archive.scans : archives.flatMap((one) => one.scans);
     const [reference = archive] = isSliced ? [archive] : archives;

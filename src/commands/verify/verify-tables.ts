@@ -176,7 +176,7 @@ async function compareCounts(
     `SELECT count(*) FROM _sluice.stream_runs WHERE stream = $1 AND run_id <> $2
        AND started_at >= (SELECT started_at FROM _sluice.stream_runs WHERE run_id = $2 AND stream = $1 AND slice = $3)
        AND status = 'complete'
-       AND ((mode IS DISTINCT FROM 'full' AND mode IS DISTINCT FROM 'incremental') OR (slice = '') <> ($3 = ''))`,
+       AND ((mode IS NULL OR mode NOT IN ('full', 'incremental')) OR (slice = '') <> ($3 = ''))`,
     [stream, runId, slice],
   );
   if (later > 0) return undefined;

@@ -20,7 +20,7 @@ export async function loosenTextBounds(session: SqlSession, schema: string): Pro
        JOIN ${METADATA}.ducklake_schema AS s USING (schema_id) JOIN ${METADATA}.ducklake_file_column_stats AS f USING (table_id, column_id)
        WHERE c.end_snapshot IS NULL AND t.end_snapshot IS NULL AND s.end_snapshot IS NULL
          AND c.column_type IN ('varchar', 'json') AND s.schema_name IN (${schemas.join(', ')})
-         AND (b.min_value IS DISTINCT FROM '' OR b.max_value IS NOT NULL)
+         AND (b.min_value IS NULL OR b.min_value <> '' OR b.max_value IS NOT NULL)
          AND f.value_count > 0 AND (f.min_value IS NULL OR f.max_value IS NULL OR (b.min_value IS NULL AND b.max_value IS NULL)
            OR f.min_value < b.min_value OR f.max_value > b.max_value)`,
   );
