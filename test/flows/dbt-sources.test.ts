@@ -101,6 +101,21 @@ describe('a sliced stream in the sources for dbt', () => {
     const [described] = await flow.query(`SELECT comment FROM duckdb_tables() WHERE table_name = 'items'`);
     expect(described?.['comment']).toContain('One row per id, _slice;');
   });
+
+  it.each([
+    ['a slice without rows', 'none', true],
+    ['a slice with rows and no key', 'twice', false],
+  ])('with %s, is tested for the key: %s %s', async (_, other, isTested) => {
+    const alike = { date: '2026-01-01', name: 'same', entity: 'twice' };
+    const entities = [...records.map((item) => ({ ...item, entity: 'a' })), alike, alike];
+    const flow = createItemsFlow(entities, {
+      stream: { cursor: false, params: { entity: ['a', other] }, sliceBy: ['entity'] },
+      endpoint: { filters: { entity: ['entity'] } },
+    });
+    await flow.sync();
+    const { table } = await exportTable(flow);
+    expect(table.data_tests !== undefined).toBe(isTested);
+  });
 });
 
 describe('the uniqueness test for dbt', () => {

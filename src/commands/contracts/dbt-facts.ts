@@ -10,6 +10,7 @@ import { companionSource, toFieldName } from '../../schema/field-paths.ts';
 import { namesField } from '../../schema/field-rules.ts';
 import { countFilled } from '../../warehouse/column-facts.ts';
 import type { Database } from '../../warehouse/database.ts';
+import { listScansOf } from '../../warehouse/held-tables.ts';
 
 // The report calls a stream late after the same time.
 const LEAST_LATENESS_HOURS = 36;
@@ -33,7 +34,7 @@ export async function findDbtFacts(
     const own = checkpoints.filter((checkpoint) => checkpoint.stream === table.stream);
     facts.push({
       ...table,
-      uniqueBy: findUnique(table, own),
+      uniqueBy: await findUnique(database, table, own),
       neverNull: stream === undefined ? new Set() : await findNeverNull(database, stream),
       lateAfterHours: findLateness(stream),
       slices: stream === undefined || stream.slices.length === 0 ? [''] : stream.slices.map(({ id }) => id),
@@ -43,12 +44,28 @@ export async function findDbtFacts(
 }
 
 /** What `sluice verify` holds unique as well: the key, in each slice. */
-function findUnique({ columns }: ExportedTable, checkpoints: readonly Checkpoint[]): DbtTable['uniqueBy'] {
-  const keys = checkpoints.map(({ keyFields }) => keyFields);
-  const names = new Set(keys.flatMap((key) => key ?? []));
+async function findUnique(
+  database: Database,
+  { table, columns }: ExportedTable,
+  checkpoints: readonly Checkpoint[],
+): Promise<DbtTable['uniqueBy']> {
+  const names = new Set(checkpoints.flatMap(({ keyFields }) => keyFields ?? []));
   const isHeld = (name: string) => columns.some((column) => column.name === name);
-  if (names.size === 0 || keys.includes(undefined) || ![...names].every(isHeld)) return undefined;
+  if (names.size === 0 || ![...names].every(isHeld)) return undefined;
+  if (await hasRowsWithoutKey(database, table, checkpoints)) return undefined;
   return [...names, ...(isHeld('_slice') ? ['_slice'] : [])];
+}
+
+/** A slice without rows has no key yet, and nothing that could be there twice. */
+async function hasRowsWithoutKey(
+  database: Database,
+  table: string,
+  checkpoints: readonly Checkpoint[],
+): Promise<boolean> {
+  const keyless = checkpoints.filter(({ keyFields }) => keyFields === undefined);
+  if (keyless.length === 0) return false;
+  const held = await listScansOf(database, table);
+  return keyless.some(({ slice }) => held.some((scan) => scan.slice === slice));
 }
 
 /** Columns whose field has a value in every record by the contract file, and has all of its values in the column. */
