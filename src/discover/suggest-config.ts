@@ -5,6 +5,7 @@ import type { Stream } from '../model/stream.ts';
 export interface Found {
   readonly stream: Stream;
   readonly found: DiscoveredStream;
+  /** Whether the contract file says what was found. */
   readonly hasContract: boolean;
 }
 

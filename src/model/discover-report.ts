@@ -119,3 +119,8 @@ export interface ContractFile {
   /** How the file on disk differs from what was found. */
   readonly differences: readonly string[];
 }
+
+/** A kept file is another one, or none that Sluice can read. */
+export function saysWhatWasFound({ state }: Pick<ContractFile, 'state'>): boolean {
+  return state !== 'kept';
+}

@@ -1,8 +1,9 @@
-import type {
-  ContractFile,
-  DiscoveredStream,
-  DiscoverReport,
-  ProbeOutcome,
+import {
+  type ContractFile,
+  type DiscoveredStream,
+  type DiscoverReport,
+  type ProbeOutcome,
+  saysWhatWasFound,
 } from '../model/discover-report.ts';
 import { nameScan } from '../model/stream.ts';
 import type { Screen } from './screen.ts';
@@ -127,7 +128,7 @@ function describeLines({ configLines, contracts }: DiscoverReport, columns: numb
   const aside = 'A contract states what the sample showed, and requires what every sampled record had.';
   return [
     `To keep this, put into the config:\n\n${configLines}`,
-    ...(contracts.length === 0 ? [] : [wrapText(aside, columns)]),
+    ...(contracts.some(saysWhatWasFound) ? [wrapText(aside, columns)] : []),
   ].join('\n\n');
 }
 

@@ -139,6 +139,7 @@ describe('a file that is there', () => {
       writeFileSync(fileOf(folder), text);
       const { report } = await discoverItems(makeItems(50), { folder, write, probes: false });
       expect(report.contracts[0]?.state).toBe('kept');
+      expect(report.configLines).not.toContain('freeze');
       expect(readFileSync(fileOf(folder), 'utf8')).toBe(text);
     }
   });

@@ -6,12 +6,13 @@ import { type ParamPlan, planFilter, planStartDate } from '../../discover/plan-p
 import { proveKeys } from '../../discover/prove-keys.ts';
 import { suggestConfig } from '../../discover/suggest-config.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
-import type {
-  ContractFile,
-  DiscoveredStream,
-  DiscoverReport,
-  ParamFinding,
-  ProbeOutcome,
+import {
+  type ContractFile,
+  type DiscoveredStream,
+  type DiscoverReport,
+  type ParamFinding,
+  type ProbeOutcome,
+  saysWhatWasFound,
 } from '../../model/discover-report.ts';
 import {
   AbortedError,
@@ -246,7 +247,7 @@ function suggestLines(
   return suggestConfig(
     found.flatMap((one) => {
       const stream = streams.find(({ name }) => name === one.stream);
-      const hasContract = contracts.some((file) => file.stream === one.stream);
+      const hasContract = contracts.some((file) => file.stream === one.stream && saysWhatWasFound(file));
       return stream === undefined ? [] : [{ stream, found: one, hasContract }];
     }),
   );

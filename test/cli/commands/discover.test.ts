@@ -409,6 +409,7 @@ describe('contracts', () => {
     expect(exitCode).toBe(2);
     expect(stdout).toContain(`Kept ${path}, which differs (--force replaces it):\n  field0 was not found`);
     expect(stdout).toContain('field5 was not found\n  and 2 more');
+    expect(stdout).not.toContain('A contract states');
     const { stdout: json } = await discover(['--yes', '--write', '--json'], {
       contracts: [{ ...file, state: 'kept', differences }],
     });
