@@ -51,11 +51,15 @@ function findScenario(name: string): Scenario {
   });
 }
 
+const NO_SUCH_ADDRESS: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL']);
+
 function toListenError(host: string, port: number, cause: unknown): ConfigError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
   return new ConfigError(`the simulator cannot listen on ${host} port ${port} (${code})`, {
     code: 'usage_invalid',
-    hint: 'Choose another --port, or 0 for any free one.',
+    hint: NO_SUCH_ADDRESS.has(code)
+      ? 'Choose another --host: an address of this machine, such as 127.0.0.1.'
+      : 'Choose another --port, or 0 for any free one.',
     cause,
   });
 }

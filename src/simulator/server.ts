@@ -64,8 +64,8 @@ export async function startSimulatorServer(
   if (options.keepAliveTimeoutMs !== undefined) server.keepAliveTimeout = options.keepAliveTimeoutMs;
   await listen(server, port, host);
 
-  const { port: boundPort } = server.address() as AddressInfo;
-  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`;
+  const { port: boundPort, address } = server.address() as AddressInfo;
+  const origin = `http://${formatHost(host, address)}:${boundPort}`;
   return {
     baseUrl: origin + simulator.basePath,
     origin,
@@ -119,6 +119,12 @@ async function send(answer: SimulatorResponse, response: ServerResponse, compres
 
 function acceptsGzip(request: IncomingMessage): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(String(request.headers['accept-encoding'] ?? ''));
+}
+
+// Clients cannot call the address that stands for all of a machine's addresses.
+function formatHost(host: string, bound: string): string {
+  if (bound === '0.0.0.0' || bound === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

@@ -157,6 +157,20 @@ describe('simulate', () => {
   });
 });
 
+describe('the address of a simulator', () => {
+  it.each(['0.0.0.0', '::', '0:0::0'])('is one that a config may have, with --host %s', async (host) => {
+    const simulator = await startSimulator({ host, port: 0, day: '2026-01-31' });
+    expect(simulator.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api/);
+    expect((await fetch(`${simulator.origin}/_simulator/state`)).status).toBe(200);
+    await simulator.close();
+  });
+
+  it.each(['300.1.1.1', '192.0.2.1'])('is wrong where no address of the machine is %s', async (host) => {
+    const starting = startSimulator({ host, port: 0, day: '2026-01-31' });
+    await expect(starting).rejects.toMatchObject({ hint: expect.stringContaining('--host') as string });
+  });
+});
+
 describe('simulate --accounts', () => {
   const template = (answers: ConfigAnswers) => defaultEngine.buildConfigTemplate(answers);
 
