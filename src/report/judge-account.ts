@@ -59,7 +59,7 @@ const tones: Readonly<Record<AccountState, Tone>> = {
 /** From the worst to the best; the first that is true of an account is said of it. */
 const order: readonly AccountState[] = [
   ...(['damaged', 'failed', 'refused', 'partial', 'late', 'unpublished'] as const),
-  ...(['killed', 'interrupted', 'stopped', 'drifted', 'stale', 'never', 'unverified'] as const),
+  ...(['killed', 'interrupted', 'stopped', 'drifted', 'stale', 'never', 'reset', 'unverified'] as const),
   ...(['differs', 'verified', 'unavailable'] as const),
 ];
 

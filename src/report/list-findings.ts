@@ -20,6 +20,7 @@ const todos: Readonly<Partial<Record<StreamState, string>>> = {
   damaged: 'Run `sluice verify`: it names the files and says how to repair them.',
   stopped: 'Run `sluice sync` again: it continues from the pages that are kept.',
   never: 'Run `sluice sync`.',
+  reset: 'Run `sluice sync`.',
   partial: 'Run `sluice sync` again, and `sluice runs` to see why it ended.',
   drifted: 'Run `sluice sync` at a time when the source is quiet.',
   stale: 'Ask the provider whether the source was refreshed; no sync can read data that is not there yet.',

@@ -10,6 +10,7 @@ export type StreamState =
   | 'failed'
   | 'stopped'
   | 'never'
+  | 'reset'
   | 'unavailable'
   | 'partial'
   | 'drifted'
@@ -32,7 +33,7 @@ export interface JudgedStream {
 /** What the state of a stream follows from. */
 export interface StreamStanding extends Pick<
   StreamFacts,
-  'isDamaged' | 'verdict' | 'verifiedAt' | 'newest' | 'counts' | 'fullRefreshDue'
+  'isDamaged' | 'isReset' | 'verdict' | 'verifiedAt' | 'newest' | 'counts' | 'fullRefreshDue'
 > {
   readonly lastAttempt: Pick<AttemptFacts, 'status' | 'startedAt'> | undefined;
 }
@@ -53,6 +54,7 @@ export const streamTones: Readonly<Record<StreamState, Tone>> = {
   failed: 'bad',
   stopped: 'note',
   never: 'note',
+  reset: 'note',
   unavailable: 'idle',
   partial: 'bad',
   drifted: 'note',
@@ -88,14 +90,15 @@ export function judgeStream(facts: StreamFacts, nowMs: number, lateAfterMs: numb
 
 /** The state of one stream: the first that is true of it. */
 export function findState(
-  { isDamaged, lastAttempt, verdict, verifiedAt, newest, counts, fullRefreshDue }: StreamStanding,
+  { isDamaged, isReset, lastAttempt, verdict, verifiedAt, newest, counts, fullRefreshDue }: StreamStanding,
   nowMs: number,
   lateAfterMs: number,
 ): StreamState {
   if (isDamaged === true) return 'damaged';
   if (lastAttempt?.status === 'failed') return 'failed';
   if (lastAttempt?.status === 'stopped') return 'stopped';
-  if (verdict === undefined) return lastAttempt?.status === 'unavailable' ? 'unavailable' : 'never';
+  if (verdict === undefined && lastAttempt?.status === 'unavailable') return 'unavailable';
+  if (verdict === undefined) return isReset === true ? 'reset' : 'never';
   if (verdict === 'partial' || verdict === 'drifted') return verdict;
   const lastGood = verifiedAt ?? lastAttempt?.startedAt;
   // A time in the future means a wrong clock, not a recent sync.
@@ -131,6 +134,8 @@ export function describeState(state: StreamState, lateAfterMs: number): string {
       return 'Synced, but nothing newer has arrived for longer than usual: the source may not have been refreshed.';
     case 'never':
       return 'Never synced.';
+    case 'reset':
+      return 'Reset: its rows are still there, and the next sync reads everything.';
     case 'unavailable':
       return 'The API does not offer it.';
   }

@@ -44,6 +44,7 @@ describe('the health of an account', () => {
     ['drifted', 'note', { streams: [good, { ...good, verdict: 'drifted' }] }],
     ['not all synced', 'note', { streams: [good, makeStream('new', [])] }],
     ['never synced', 'note', { streams: [makeStream('new', [])], runs: [], published: undefined }],
+    ['reset', 'note', { streams: [good, { ...good, verdict: undefined, isReset: true }] }],
     ['unverified', 'note', { streams: [good, { ...good, verdict: 'unverified' }] }],
     ['differs', 'note', { streams: [good, { ...good, fullRefreshDue: 'one row is missing' }] }],
     [

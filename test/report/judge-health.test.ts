@@ -30,6 +30,7 @@ describe('the state of a stream', () => {
     ['failed', endWith(good, { status: 'failed', verdict: undefined }), 'bad'],
     ['stopped', endWith(good, { status: 'stopped', verdict: undefined }), 'note'],
     ['never', makeStream('good', []), 'note'],
+    ['reset', { ...good, verdict: undefined, isReset: true }, 'note'],
     [
       'unavailable',
       { ...endWith(good, { status: 'unavailable', verdict: undefined }), verdict: undefined },
