@@ -65,6 +65,7 @@ function phraseType(expected: string, input: unknown): string {
   if (input === undefined) return 'is required';
   const wanted = typeNames[expected] ?? expected;
   const quotes = expected === 'string' && typeof input !== 'object' ? '; put it in quotes' : '';
+  if (expected === 'number' && typeof input === 'number') return 'must be a finite number';
   if (expected === 'int' && typeof input === 'number') return `must be ${wanted}`;
   return `must be ${wanted}, not ${nameType(input)}${quotes}`;
 }

@@ -187,6 +187,14 @@ describe('loadConfig: validation', () => {
     ],
     ['streams: { a: { key: [id, id] } }', 'sluice.yaml:7:17 streams.a.key: must not name a field twice'],
     [
+      'streams: { a: { maxInvalidRatio: .inf } }',
+      'sluice.yaml:7:17 streams.a.maxInvalidRatio: must be a finite number',
+    ],
+    [
+      'streams: { a: { maxDeleteRatio: .nan } }',
+      'sluice.yaml:7:17 streams.a.maxDeleteRatio: must be a finite number',
+    ],
+    [
       'streams: { a: { cursor: { field: 5 } } }',
       'sluice.yaml:7:27 streams.a.cursor.field: must be text, not a number; put it in quotes',
     ],
