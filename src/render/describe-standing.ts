@@ -49,7 +49,7 @@ function describeUnpublished(streams: Streams, isUnderWay: boolean): string {
 function describeReset(streams: Streams): string {
   const rows = streams.filter(({ isReset }) => isReset);
   if (rows.length === 0) return '';
-  return `The state of ${listSome(rows)} was reset: the rows are still there, and the next sync reads everything.`;
+  return `The state of ${listSome(rows)} ${rows.length === 1 ? 'was' : 'were'} reset: the rows are still there, and the next sync reads everything.`;
 }
 
 function describeUnavailable(streams: Streams): string {

@@ -21,3 +21,12 @@ it.each([
   const [said] = describeStanding(['a', 'b'].slice(0, count).map(row), isUnderWay);
   expect(said).toBe(expected);
 });
+
+it.each([
+  [['a'], 'The state of a was reset: '],
+  [['a', 'b'], 'The state of a, b were reset: '],
+  [['a', 'b', 'c', 'd'], 'The state of a, b, c and 1 more stream were reset: '],
+])('says of %j that their state is reset', (names, expected) => {
+  const rows = names.map((name) => ({ ...row(name), isUnpublished: undefined, isReset: true as const }));
+  expect(describeStanding(rows, false)[1]).toContain(expected);
+});
