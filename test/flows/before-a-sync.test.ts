@@ -24,9 +24,13 @@ function createProject(): Flow {
   });
 }
 
-function plan(flow: Flow, config?: FlowConfig) {
+function plan(flow: Flow, config?: FlowConfig, limit?: number) {
   const transport = createSimulatorTransport(flow.simulator, flow.clock, {});
-  return planSync(flow.settings(config), { clock: flow.clock, transport });
+  return planSync(flow.settings(config), {
+    clock: flow.clock,
+    transport,
+    ...(limit !== undefined && { limit }),
+  });
 }
 
 describe('a published file that is lost', () => {
@@ -91,6 +95,20 @@ describe('a plan', () => {
     expect(await flow.sync({ config: rotated })).toMatchObject({ exitCode: 0, requests: 1 });
     expect(await plan(flow, rotated)).toMatchObject({ totals: { requests: 0 } });
     expect((await plan(flow, rotated)).notes).toBeUndefined();
+  });
+
+  it.each([
+    [120, 120, 2],
+    [1_000, 250, 3],
+  ])('of at most %i rows counts no more than that', async (limit, rows, pages) => {
+    const planned = await plan(createProject(), undefined, limit);
+    expect(planned).toMatchObject({ streams: [{ rows, pages }], totals: { rows } });
+  });
+
+  it('counts no more of an unpaginated endpoint either', async () => {
+    const unpaginated = { stream: { paginated: false }, endpoint: { paginated: false } };
+    const planned = await plan(createItemsFlow(makeItems(250), unpaginated), undefined, 120);
+    expect(planned.streams).toMatchObject([{ rows: 120, pages: 1, requests: 1 }]);
   });
 
   it('refuses what a sync would refuse: rows of a different source', async () => {

@@ -35,19 +35,20 @@ export async function countWork(
 ): Promise<Partial<PlannedStream>> {
   const { stream, scan, rows } = size;
   const { limit = Infinity } = limits.options;
-  if (!stream.paginated) return { rows, pages: 1, requests: 1 };
+  if (!stream.paginated) return { rows: rows && Math.min(rows, limit), pages: 1, requests: 1 };
   const staged = await findStaged(limits, size, nowMs);
   const known = rows ?? staged?.pages[0]?.total;
   if (known === undefined) return { rows: known };
-  const work = countRequests(Math.min(known, limit), stream.pageSize);
+  const read = Math.min(known, limit);
+  const work = countRequests(read, stream.pageSize);
   // Once its days are read, an incremental scan counts the rows of the whole stream.
   const counts = scan.mode === 'incremental' && stream.audit && limit === Infinity ? 1 : 0;
   if (staged === undefined || isReadAgain(limits, staged, work.pages, nowMs))
-    return { rows: known, pages: work.pages, requests: work.requests + counts };
+    return { rows: read, pages: work.pages, requests: work.requests + counts };
   const held = staged.pages.length;
   return {
     action: 'resume',
-    rows: known,
+    rows: read,
     pages: work.pages,
     requests: Math.max(2, work.requests - held + 1) + counts,
     note: `${formatCountOf(held, 'page')} ${verbOf(held, 'is', 'are')} staged already`,
