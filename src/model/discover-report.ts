@@ -120,7 +120,7 @@ export interface ContractFile {
   readonly differences: readonly string[];
 }
 
-/** A kept file is another one, or none that Sluice can read. */
+/** A kept file says something else, or is none that Sluice can read. */
 export function saysWhatWasFound({ state }: Pick<ContractFile, 'state'>): boolean {
   return state !== 'kept';
 }
