@@ -1,5 +1,6 @@
 import type { Clock } from '../model/clock.ts';
 import type { CronSchedule } from './cron-schedule.ts';
+import { WallWatch } from './wall-watch.ts';
 
 /**
  * Why a run starts: it is due, one was missed while nothing ran, it was asked for, or the last one has to be
@@ -20,6 +21,8 @@ export type ScheduleEvent =
   | { readonly type: 'running'; readonly reason: TickReason }
   /** Times that passed during a run; `more` of them are not in the list. */
   | { readonly type: 'skipped'; readonly ticksMs: readonly number[]; readonly more: number }
+  /** The wall clock was set back, so that the next time may be an earlier one. */
+  | { readonly type: 'set-back'; readonly byMs: number }
   /** The schedule has no dates left. */
   | { readonly type: 'ended' };
 
@@ -39,9 +42,15 @@ export interface ScheduleOptions {
   readonly signal: AbortSignal;
 }
 
+/** What a schedule runs with, and what notices a change of its clock. */
+interface WatchedOptions extends ScheduleOptions {
+  readonly wall: WallWatch;
+}
+
 /** Runs whenever the schedule says, one run at a time, until the signal aborts. */
-export async function runSchedule(options: ScheduleOptions): Promise<void> {
-  const { schedule, atStart, clock, signal, onEvent } = options;
+export async function runSchedule(given: ScheduleOptions): Promise<void> {
+  const { schedule, atStart, clock, signal, onEvent } = given;
+  const options = { ...given, wall: new WallWatch(clock) };
   let dueMs = schedule.next(clock.now());
   if (atStart !== undefined) dueMs = await runOnce(options, atStart, dueMs);
   while (!signal.aborted) {
@@ -49,35 +58,87 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
       await onEvent({ type: 'ended' });
       return;
     }
-    const startMs = dueMs + delayOf(options, dueMs);
-    await onEvent({ type: 'waiting', nextRunAtMs: startMs });
-    await waitUntil(startMs, clock, signal);
-    if (!signal.aborted) dueMs = await runOnce(options, 'due', schedule.next(dueMs));
+    const tickMs = await waitForTick(options, dueMs);
+    if (!signal.aborted) dueMs = await runOnce(options, 'due', schedule.next(tickMs));
+  }
+}
+
+/** Waits for a time of the schedule, or for an earlier one where the clock is set back; returns the one that came. */
+async function waitForTick(options: WatchedOptions, dueMs: number): Promise<number> {
+  let tickMs = dueMs;
+  let startMs = tickMs + delayOf(options, tickMs);
+  for (;;) {
+    await options.onEvent({ type: 'waiting', nextRunAtMs: startMs });
+    const backMs = await waitUntil(startMs, options);
+    if (backMs === 0) return tickMs;
+    const earlierMs = await findEarlier(options, backMs, tickMs);
+    if (earlierMs !== tickMs) startMs = earlierMs + delayOf(options, earlierMs);
+    tickMs = earlierMs;
   }
 }
 
 /** Runs until a run needs no retry, or the next time has come; returns the next time. */
 async function runOnce(
-  options: ScheduleOptions,
+  options: WatchedOptions,
   reason: TickReason,
   followingMs: number | undefined,
 ): Promise<number | undefined> {
-  const { clock, run, onEvent, signal } = options;
+  const { run, onEvent, signal, wall } = options;
   let nextReason = reason;
+  let nextMs = followingMs;
   for (let tries = 1; ; tries += 1) {
     await onEvent({ type: 'running', reason: nextReason });
     const later = await run(nextReason);
+    const backMs = wall.takeStepBack();
+    if (backMs > 0) nextMs = await findEarlier(options, backMs, nextMs);
     const againMs = later === undefined ? undefined : chooseRetry(options, later, tries);
-    const isInTime = againMs !== undefined && (followingMs === undefined || againMs < followingMs);
-    if (!isInTime || signal.aborted) return skipPassed(options, followingMs);
-    await onEvent({ type: 'waiting', nextRunAtMs: againMs, again: true });
-    await waitUntil(againMs, clock, signal);
-    // If the machine slept through the next time, that run is due now.
-    if (signal.aborted || (followingMs !== undefined && followingMs <= clock.now())) return followingMs;
+    if (againMs === undefined || signal.aborted) return skipPassed(options, nextMs);
+    const waited = await waitForRetry(options, againMs, nextMs);
+    if (!waited.isRetry) return waited.nextMs;
+    nextMs = waited.nextMs;
     nextReason = 'again';
   }
 }
 
+/** What comes after the wait for a retry: the retry, or only the next time. */
+interface RetryWait {
+  readonly isRetry: boolean;
+  readonly nextMs: number | undefined;
+}
+
+/** Waits to retry a run, unless the next time comes first. */
+async function waitForRetry(
+  options: WatchedOptions,
+  againMs: number,
+  followingMs: number | undefined,
+): Promise<RetryWait> {
+  const { clock, onEvent, signal } = options;
+  let atMs = againMs;
+  let nextMs = followingMs;
+  for (;;) {
+    if (nextMs !== undefined && atMs >= nextMs)
+      return { isRetry: false, nextMs: await skipPassed(options, nextMs) };
+    await onEvent({ type: 'waiting', nextRunAtMs: atMs, again: true });
+    const backMs = await waitUntil(atMs, options);
+    if (backMs === 0) break;
+    nextMs = await findEarlier(options, backMs, nextMs);
+    // The pause has a length, whatever time the wall clock shows.
+    atMs -= backMs;
+  }
+  // If the machine slept through the next time, that run is due now.
+  return { isRetry: !signal.aborted && (nextMs === undefined || nextMs > clock.now()), nextMs };
+}
+
+/** The next time after the clock was set back: that of before may have been counted from a clock that was ahead. */
+async function findEarlier<Due extends number | undefined>(
+  { schedule, clock, onEvent }: WatchedOptions,
+  byMs: number,
+  dueMs: Due,
+): Promise<number | Due> {
+  await onEvent({ type: 'set-back', byMs });
+  const nextMs = schedule.next(clock.now());
+  return nextMs !== undefined && (dueMs === undefined || nextMs < dueMs) ? nextMs : dueMs;
+}
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 30 * 60_000;
 
@@ -127,10 +188,14 @@ function delayOf({ schedule, jitterMs, random, clock }: ScheduleOptions, dueMs: 
 // Setting the clock, or sleep, moves the wall time without the timer, so it is checked again.
 const LONGEST_SLEEP_MS = 60_000;
 
-async function waitUntil(atMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
+/** Returns how far the wall clock was set back where that ends the wait, and 0 where its time has come. */
+async function waitUntil(atMs: number, { clock, signal, wall }: WatchedOptions): Promise<number> {
   while (!signal.aborted) {
+    const backMs = wall.takeStepBack();
+    if (backMs > 0) return backMs;
     const leftMs = atMs - clock.now();
-    if (leftMs <= 0) return;
+    if (leftMs <= 0) break;
     await clock.sleep(Math.min(leftMs, LONGEST_SLEEP_MS), signal).catch(() => undefined);
   }
+  return 0;
 }

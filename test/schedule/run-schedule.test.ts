@@ -6,6 +6,7 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 const START_MS = Date.parse('2026-11-20T12:10:00Z');
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 /** What a schedule did until it was stopped, with times as `HH:MM:SS`. */
 async function play(
@@ -20,6 +21,7 @@ async function play(
     /** What each run asks for; 0: another try at any time. */
     readonly later?: readonly (number | undefined)[];
     readonly onWaiting?: (clock: ReturnType<typeof createVirtualClock>) => void;
+    readonly onRun?: (clock: ReturnType<typeof createVirtualClock>) => void;
   },
 ) {
   const clock = createVirtualClock({ startMs: START_MS, idleRounds: 0 });
@@ -35,6 +37,7 @@ async function play(
       running += 1;
       expect(running).toBe(1);
       began.push(formatTime(clock.now()));
+      options.onRun?.(clock);
       await clock.sleep(options.takesMs?.[began.length - 1] ?? 0);
       running -= 1;
       if (began.length === options.runs) controller.abort(new Error('enough'));
@@ -51,6 +54,12 @@ async function play(
     signal: controller.signal,
   });
   return { began, events, clock };
+}
+
+/** Moves the wall clock by one of these at each wait. */
+function stepAtWaits(...stepsMs: readonly number[]) {
+  const left = [...stepsMs];
+  return (clock: ReturnType<typeof createVirtualClock>) => clock.stepWall(left.shift() ?? 0);
 }
 
 function formatTime(ms: number): string {
@@ -158,6 +167,80 @@ describe('a schedule', () => {
     });
     expect(began).toEqual(['12:30:00', '17:30:00', '18:30:00']);
     expect(events.filter(({ type }) => type === 'skipped')).toHaveLength(1);
+  });
+
+  it('runs at the next time after a clock that was ahead is corrected while it waits', async () => {
+    const { began, events, clock } = await play('30 12 20 * *', {
+      runs: 2,
+      jitterMs: 10 * MINUTE_MS,
+      random: () => 0.5,
+      // The first run is that of a clock that went ahead after the start, the second waits for the month after.
+      onWaiting: stepAtWaits(40 * DAY_MS, -40 * DAY_MS),
+    });
+    expect(began).toEqual(['12:10:00', '12:35:00']);
+    expect(new Date(clock.now()).toISOString()).toBe('2026-11-20T12:35:00.000Z');
+    expect(events.filter(({ type }) => type === 'set-back')).toEqual([
+      { type: 'set-back', byMs: 40 * DAY_MS },
+    ]);
+    expect(events.filter(({ type }) => type === 'waiting').at(-1)).toEqual({
+      type: 'waiting',
+      nextRunAtMs: START_MS + 25 * MINUTE_MS,
+    });
+  });
+
+  it('runs at the next time after a clock that was ahead is corrected during a run', async () => {
+    const { began, events, clock } = await play('30 * * * *', {
+      runs: 2,
+      atStart: 'asked',
+      onRun: (given) => {
+        if (given.now() === START_MS) given.stepWall(-40 * DAY_MS);
+      },
+    });
+    expect(began).toEqual(['12:10:00', '12:30:00']);
+    expect(new Date(clock.now()).toISOString()).toBe('2026-10-11T12:30:00.000Z');
+    expect(events.filter(({ type }) => type === 'set-back')).toHaveLength(1);
+  });
+
+  it('keeps to its time when the clock is set back by little, or to before the same time', async () => {
+    const small = await play('30 * * * *', {
+      runs: 1,
+      onWaiting: stepAtWaits(-4 * MINUTE_MS),
+    });
+    expect(small.events.filter(({ type }) => type === 'set-back')).toEqual([]);
+    const randoms = [0.5, 0.9];
+    const same = await play('30 18 * * *', {
+      runs: 1,
+      jitterMs: 10 * MINUTE_MS,
+      random: () => randoms.shift() ?? 0,
+      onWaiting: stepAtWaits(-6 * HOUR_MS),
+    });
+    expect(same.began).toEqual(['18:35:00']);
+  });
+
+  it('keeps the pause before a retry when the clock is set back', async () => {
+    const { began, events, clock } = await play('30 18 * * *', {
+      runs: 3,
+      later: [0],
+      onWaiting: stepAtWaits(0, -40 * DAY_MS),
+    });
+    expect(began).toEqual(['18:30:00', '18:30:30', '18:30:00']);
+    expect(new Date(clock.now()).toISOString()).toBe('2026-10-12T18:30:00.000Z');
+    expect(events.filter(({ type }) => type === 'running')).toEqual(
+      ['due', 'again', 'due'].map((reason) => ({ type: 'running', reason })),
+    );
+  });
+
+  it('leaves a retry to the next time where that comes first after the clock is set back', async () => {
+    const { began, events } = await play('30 18 * * *', {
+      runs: 2,
+      later: [START_MS + 24 * HOUR_MS],
+      onWaiting: stepAtWaits(0, -HOUR_MS),
+    });
+    expect(began).toEqual(['18:30:00', '18:30:00']);
+    expect(events.filter(({ type }) => type === 'running').at(-1)).toEqual({
+      type: 'running',
+      reason: 'due',
+    });
   });
 
   it('ends at once while it waits to try again', async () => {

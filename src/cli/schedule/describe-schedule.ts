@@ -33,6 +33,12 @@ export function describeScheduleEvent(event: ScheduleEvent, nowMs: number): LogL
       };
     case 'skipped':
       return describeSkipped(event);
+    case 'set-back':
+      return {
+        level: 'warn',
+        message: `the clock was set back by ${formatDuration(event.byMs)}`,
+        fields: { type: 'clock-set-back', byMs: Math.round(event.byMs) },
+      };
     case 'ended':
       return { level: 'warn', message: 'the schedule has no dates left', fields: { type: 'schedule-ended' } };
   }

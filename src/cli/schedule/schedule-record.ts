@@ -41,7 +41,7 @@ export async function followSchedule(
 ): Promise<void> {
   const line = record.follow(event, clock);
   if (line !== undefined) log(line);
-  // Each wait follows a run, or the start.
+  // Each wait follows a run, the start, or a change of the clock.
   if (event.type === 'waiting') await save();
 }
 

@@ -49,7 +49,7 @@ async function play(
   argv: readonly string[],
   options: { readonly runs: number; readonly engine?: Partial<Engine>; readonly world?: World },
 ) {
-  const clock = createVirtualClock({ startMs: START_MS });
+  const clock = options.world?.clock ?? createVirtualClock({ startMs: START_MS });
   const controller = new AbortController();
   const began: string[] = [];
   const seen: Answers[] = [];
@@ -355,6 +355,24 @@ describe('schedule', () => {
     expect(calls.filter(({ name }) => name === 'keepRefusal').map((call) => call.arguments[0])).toEqual([
       { stateDir: settings.stateDir, guessed: false },
     ]);
+  });
+
+  it('says that the clock was set back, and when the next run is since then', async () => {
+    const clock = createVirtualClock({ startMs: START_MS });
+    let isAhead = false;
+    const { began, stderr } = await play(['--cron', '@hourly', '--jitter', '0', '--now'], {
+      runs: 2,
+      world: { clock },
+      engine: {
+        runSync: () => {
+          if (!isAhead) clock.stepWall(-48 * 3_600_000);
+          isAhead = true;
+          return Promise.resolve(makeRunReport());
+        },
+      },
+    });
+    expect(began).toEqual(['12:10:00', '13:00:00', '14:00:00']);
+    expect(stderr).toContain('WARN: the clock was set back by 2 d');
   });
 
   it('reads the config again for each run, notifies by the last good one, and continues when it is broken', async () => {
