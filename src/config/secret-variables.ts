@@ -12,7 +12,9 @@ export function withoutSecretVariables(
   env: PlaceholderScope['env'],
   accounts: readonly ConfigAccount[],
 ): PlaceholderScope['env'] {
-  const written = [accounts[0]?.shared.value, ...accounts.map(({ own }) => own)];
+  // The accounts of one config share one value; a schedule also names those of the config it read before.
+  const shared = new Set(accounts.map((account) => account.shared.value));
+  const written = [...shared, ...accounts.map(({ own }) => own)];
   const names = new Set(written.flatMap((value) => listNames(value, [])));
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { EndedAccount } from '../../src/cli/frame/engine.ts';
 import { AbortedError } from '../../src/model/errors.ts';
 import type { EndedSync } from '../../src/notify/notify-accounts.ts';
 import { parseMetrics } from '../metrics/parse-metrics.ts';
@@ -123,4 +124,79 @@ it('a schedule over accounts logs what kept the file that joins them from being 
   expect(stderr).toContain(`all accounts together: ${file} was not written by Sluice`);
   expect(stderr).toContain('Name another file in the config');
   expect(told).toMatchObject([{ exitCode: 5, joint: { code: 'publish_refused' } }]);
+});
+
+/** What a schedule told and counted in two runs; `breakConfig` is called between them. */
+async function breakBetweenRuns(breakConfig: (flow: ReturnType<typeof createAccountsFlow>) => void) {
+  const flow = createAccountsFlow({
+    names: ['acme', 'globex'],
+    config: { notify: { onFailure: '/bin/true' } },
+  });
+  const stop = new AbortController();
+  const told: (readonly EndedAccount[])[] = [];
+  const file = join(flow.folder, 'm.prom');
+  const line = await flow.run([...daily, '--now', '--metrics-file', file], {
+    signal: stop.signal,
+    engine: {
+      notifyAccounts: (accounts) => {
+        told.push(accounts);
+        if (told.length === 1) breakConfig(flow);
+        return Promise.resolve(told.length === 2 ? ['nobody was there'] : []);
+      },
+      writeMetricsFile: async (path, text) => {
+        await defaultEngine.writeMetricsFile(path, text);
+        const runs = parseMetrics(text).find(({ name }) => name === 'sluice_last_run_exit_code');
+        const reason = { code: 'aborted', hint: 'Again.', exitCode: 143 } as const;
+        if (runs?.samples.some(({ value }) => value === 2) === true)
+          stop.abort(new AbortedError('stopped by SIGTERM', reason));
+      },
+    },
+  });
+  const samples = (name: string) =>
+    parseMetrics(readFileSync(file, 'utf8')).find((one) => one.name === name)?.samples ?? [];
+  const exitCodes = samples('sluice_last_run_exit_code').map(({ labels, value }) => [
+    labels['account'],
+    value,
+  ]);
+  const verified = samples('sluice_stream_verified_timestamp_seconds').map(({ labels }) => labels['account']);
+  const ends = told.at(-1)?.map(({ account, settings, run }) => ({
+    account,
+    code: run.error?.code,
+    asks: settings.notify.failure !== undefined,
+  }));
+  return { ...line, ends, runs: told.length, exitCodes, verified: [...new Set(verified)] };
+}
+
+it.each([
+  ['can no longer be read', '{ "accounts": '],
+  ['has a mistake that all accounts share', '{ "version": "x", "accounts": { "acme": {}, "globex": {} } }'],
+  ['has no accounts any more', '{ "source": { "connector": "analytics-read" } }'],
+])('a schedule over accounts notifies by the config it read last when it %s', async (_, text) => {
+  const found = await breakBetweenRuns(({ folder }) => writeFileSync(join(folder, 'sluice.yaml'), text));
+  expect(found.runs).toBe(2);
+  expect(found.ends).toMatchObject([
+    { account: 'acme', code: expect.stringMatching(/_invalid$/) as string, asks: true },
+    { account: 'globex', code: expect.stringMatching(/_invalid$/) as string, asks: true },
+  ]);
+  expect(found.stderr).toContain('WARN: nobody was there');
+  expect(found.exitCodes).toEqual([
+    ['acme', 2],
+    ['globex', 2],
+  ]);
+  expect(found.verified).toEqual(['acme', 'globex']);
+});
+
+it('a schedule over accounts notifies by what it read last of an account whose own config breaks', async () => {
+  const found = await breakBetweenRuns((flow) =>
+    flow.writeConfig(['acme', 'globex'], { acme: { streems: {} } }),
+  );
+  expect(found.ends).toEqual([
+    { account: 'acme', code: 'config_invalid', asks: true },
+    { account: 'globex', code: undefined, asks: true },
+  ]);
+  expect(found.exitCodes).toEqual([
+    ['acme', 2],
+    ['globex', 0],
+  ]);
+  expect(found.verified).toEqual(['acme', 'globex']);
 });

@@ -5,6 +5,7 @@ import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CronSchedule } from '../../schedule/cron-schedule.ts';
 import type { ScheduleOptions } from '../../schedule/run-schedule.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
+import type { ToldSettings } from '../frame/engine.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
 import { type ChosenAccounts, chooseAccounts, listChosen } from '../steps/choose-accounts.ts';
 import { findPlace, recordRefusals, refuseAccounts, refuseWithoutStreams } from '../steps/follow-run.ts';
@@ -97,22 +98,24 @@ export async function startOne(beginning: Beginning, settings: Settings): Promis
 /** The runs of a config with accounts. */
 export async function startAccounts(
   beginning: Beginning,
-  { chosen }: ChosenAccounts,
+  known: ChosenAccounts,
   patterns: readonly string[] | undefined,
 ): Promise<Begun> {
   const { context, globals, metrics, schedule, isAsked } = beginning;
   const { engine, clock } = context;
   const facts = new Map<string, MetricFacts>();
+  const last = new Map<string, ToldSettings>();
   let isOwed = false;
-  for (const account of chosen) {
+  for (const account of known.chosen) {
     // What is wrong with one account is found and recorded by its runs.
     const settings = await loadOfflineSettings({ ...context, account }, globals).catch(() => undefined);
     if (settings === undefined) continue;
+    last.set(account.name, settings);
     isOwed ||= await engine.owesRun(schedule, settings, clock.now());
     if (!metrics.isWanted) continue;
     facts.set(account.name, (await engine.collectMetrics(settings, undefined, clock.now())).facts);
   }
   const atStart = isAsked ? 'asked' : isOwed ? 'catch-up' : undefined;
   const { ScheduledAccounts } = await import('./scheduled-accounts.ts');
-  return { atStart, syncs: new ScheduledAccounts({ ...beginning, patterns, facts }) };
+  return { atStart, syncs: new ScheduledAccounts({ ...beginning, patterns, facts, known, last }) };
 }

@@ -6,13 +6,15 @@ import { type ReportedError, toReportedError } from '../../model/run-report.ts';
 import type { SyncOptions } from '../../model/settings.ts';
 import type { TickReason, TryLater } from '../../schedule/run-schedule.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
+import type { ToldSettings } from '../frame/engine.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
 import { levelOfExit } from './level-of-exit.ts';
 import { logWarnings } from '../progress/open-log.ts';
 import { summarizeAccounts } from '../../render/render-accounts-sync.ts';
 import { type ChosenAccounts, chooseAccounts, listChosen } from '../steps/choose-accounts.ts';
-import { refuseAccounts, saveAccountsMetrics } from '../steps/follow-run.ts';
+import { isMistyped, refuseAccounts, saveAccountsMetrics } from '../steps/follow-run.ts';
 import { syncAccounts } from '../steps/sync-accounts.ts';
+import { tellAccounts } from '../steps/tell-accounts.ts';
 import { type LastEnd, type ScheduledRuns, ScheduleRecord } from './schedule-record.ts';
 
 /** What the syncs of a schedule are made with, for a config with accounts. */
@@ -26,6 +28,10 @@ export interface ScheduledAccountsOptions {
   readonly log: LogWriter;
   /** By account, before the first run. */
   readonly facts: ReadonlyMap<string, MetricFacts>;
+  /** As the config lists them at the start. */
+  readonly known: ChosenAccounts;
+  /** By account, where its config could be read at the start. */
+  readonly last: ReadonlyMap<string, ToldSettings>;
 }
 
 /** Where the metrics of accounts go. */
@@ -41,6 +47,9 @@ export class ScheduledAccounts implements ScheduledRuns {
   readonly #options: ScheduledAccountsOptions;
   readonly record = new ScheduleRecord();
   readonly #facts: Map<string, MetricFacts>;
+  /** The last list of accounts that could be read, and their last settings: notices use them when the config is broken. */
+  #known: ChosenAccounts;
+  readonly #settings: Map<string, ToldSettings>;
   #last: LastEnd | undefined;
   #runs = 0;
   /** Those of the last run that have to be tried again. */
@@ -49,6 +58,8 @@ export class ScheduledAccounts implements ScheduledRuns {
   constructor(options: ScheduledAccountsOptions) {
     this.#options = options;
     this.#facts = new Map(options.facts);
+    this.#known = options.known;
+    this.#settings = new Map(options.last);
   }
 
   get runs(): number {
@@ -88,17 +99,22 @@ export class ScheduledAccounts implements ScheduledRuns {
   async #sync(reason: TickReason): Promise<AccountsReport> {
     const { context, globals, patterns, sync, metrics } = this.#options;
     const known = await this.#choose(patterns);
+    this.#known = known;
     const isAgain = reason === 'again' && this.#left.size > 0;
     const chosen = isAgain ? known.chosen.filter(({ name }) => this.#left.has(name)) : known.chosen;
-    const { report, facts } = await syncAccounts(
+    const { report, facts, settings } = await syncAccounts(
       context,
       globals,
       { ...known, chosen: chosen.length === 0 ? known.chosen : chosen },
-      { sync, wantsMetrics: metrics.isWanted, earlier: isAgain ? this.#left : undefined },
+      {
+        sync,
+        wantsMetrics: metrics.isWanted,
+        earlier: isAgain ? this.#left : undefined,
+        last: this.#settings,
+      },
     );
-    for (const [account, found] of facts) this.#facts.set(account, found);
-    const names = known.accounts.map(({ name }) => name);
-    for (const account of this.#facts.keys()) if (!names.includes(account)) this.#facts.delete(account);
+    mergeInto(this.#facts, facts, known);
+    mergeInto(this.#settings, settings, known);
     return report;
   }
 
@@ -156,14 +172,32 @@ export class ScheduledAccounts implements ScheduledRuns {
     log({ level: 'error', message, fields: { type: 'run-ended', exitCode, code, hint } });
     log({ level: 'error', message: hint, fields: { type: 'hint' } });
     const { context, globals, patterns, metrics } = this.#options;
-    const known = await listChosen(context, globals, patterns).catch(() => undefined);
-    if (known !== undefined) {
-      const refused = { ended: { startedAtMs, error }, chosen: known.chosen, wantsMetrics: metrics.isWanted };
-      const { facts, warnings } = await refuseAccounts(context, globals, refused);
-      for (const [account, found] of facts) this.#facts.set(account, found);
-      logWarnings(log, warnings);
-    }
+    const listed = await listChosen(context, globals, patterns).catch(() => undefined);
+    const known = listed ?? this.#known;
+    const { facts, warnings } = await refuseAccounts(context, globals, {
+      ended: { startedAtMs, error },
+      chosen: known.chosen,
+      wantsMetrics: metrics.isWanted,
+      last: this.#settings,
+    });
+    for (const [account, found] of facts) this.#facts.set(account, found);
+    logWarnings(log, [...warnings, ...(await this.#tellRefused(error, known))]);
     return findTryLater(exitCode, [toReportedError(error)]);
+  }
+
+  /** Notifies people by the settings that were read last. */
+  async #tellRefused(error: SyncError, known: ChosenAccounts): Promise<readonly string[]> {
+    const { context } = this.#options;
+    // A person who mistyped it has already seen why.
+    if (context.output.stderr.isTerminal && isMistyped(context.output, error)) return [];
+    const run = { error: toReportedError(error) };
+    const told = known.chosen.flatMap(({ name: account }) => {
+      const settings = this.#settings.get(account);
+      return settings === undefined ? [] : [{ account, settings, run }];
+    });
+    const end = { exitCode: error.exitCode };
+    // Secrets may have got other names since the config was read last.
+    return tellAccounts(context, { told, end, accounts: [...this.#known.accounts, ...known.accounts] });
   }
 
   async save(schedule: ScheduleFacts | undefined): Promise<void> {
@@ -174,6 +208,17 @@ export class ScheduledAccounts implements ScheduledRuns {
       ...((await context.telemetry?.flush()) ?? []),
     ]);
   }
+}
+
+/** Takes over what is new, and forgets accounts that the config has no more. */
+function mergeInto<Fact>(
+  kept: Map<string, Fact>,
+  found: ReadonlyMap<string, Fact>,
+  { accounts }: ChosenAccounts,
+): void {
+  for (const [account, fact] of found) kept.set(account, fact);
+  const names = new Set(accounts.map(({ name }) => name));
+  for (const account of kept.keys()) if (!names.has(account)) kept.delete(account);
 }
 
 function errorsOf({ report, error }: AccountEnd) {

@@ -57,14 +57,18 @@ export function resolveMetricsFile({ cwd }: CliContext, file: string | undefined
 /** What is known of the config when it could not be read in full. */
 export interface KnownPlace {
   /** Without the key, where that is all that was missing. */
-  readonly settings: OfflineSettings | undefined;
+  readonly settings: ToldSettings | undefined;
   /** Where the run is recorded. */
   readonly place: RefusalPlace | undefined;
 }
 
-/** Finds where to record a run whose config or key was refused. */
-export async function findPlace(context: CliContext, globals: GlobalValues): Promise<KnownPlace> {
-  const settings = await loadOfflineSettings(context, globals).catch(() => undefined);
+/** Finds where to record a run whose config or key was refused; `last`: the settings of a schedule's last run. */
+export async function findPlace(
+  context: CliContext,
+  globals: GlobalValues,
+  last?: ToldSettings,
+): Promise<KnownPlace> {
+  const settings = (await loadOfflineSettings(context, globals).catch(() => undefined)) ?? last;
   if (settings !== undefined) return { settings, place: { stateDir: settings.stateDir, guessed: false } };
   const stateDir = await context.engine.guessStateDir(requestConfig(context, globals)).catch(() => undefined);
   return { settings, place: stateDir === undefined ? undefined : { stateDir, guessed: true } };
@@ -94,7 +98,7 @@ export function recordRefusals(
 }
 
 /** Whether the command line was at fault: nothing is wrong with the data or its pipeline. */
-function isMistyped({ stderr }: Output, error: SyncError | undefined): boolean {
+export function isMistyped({ stderr }: Output, error: SyncError | undefined): boolean {
   if (error?.code === 'usage_invalid') return true;
   // In a job, a missing config is an alarm; at a terminal, `-c` names the wrong file.
   return error?.code === 'config_not_found' && stderr.isTerminal;
@@ -144,24 +148,27 @@ export interface RefusedAccounts {
   readonly ended: EndedRun;
   readonly chosen: readonly ConfigAccount[];
   readonly wantsMetrics: boolean;
+  /** In a schedule, the settings of each account that were read last. */
+  readonly last?: ReadonlyMap<string, ToldSettings>;
 }
 
 /** Records that with each account; returns the metrics of each, if they are wanted. */
 export async function refuseAccounts(
   context: CliContext,
   globals: GlobalValues,
-  { ended, chosen, wantsMetrics }: RefusedAccounts,
+  { ended, chosen, wantsMetrics, last }: RefusedAccounts,
 ): Promise<{ readonly facts: ReadonlyMap<string, MetricFacts>; readonly warnings: readonly string[] }> {
   const facts = new Map<string, MetricFacts>();
   const warnings: string[] = [];
   for (const account of chosen) {
     const own = { ...context, account };
-    const { place } = await findPlace(own, globals);
+    const known = last?.get(account.name);
+    const { place } = await findPlace(own, globals, known);
     const keep = (found: MetricFacts) => {
       facts.set(account.name, found);
       return Promise.resolve([]);
     };
-    const metrics = wantsMetrics ? [countMetrics(own, undefined, keep)] : [];
+    const metrics = wantsMetrics ? [countMetrics(own, known, keep)] : [];
     const observers = [
       recordRefusals(own, place),
       ...metrics,

@@ -20,6 +20,7 @@ import { describeChosen } from './describe-chosen.ts';
 import { countMetrics, findPlace, type KnownPlace, recordRefusals } from './follow-run.ts';
 import { followTraces } from './follow-telemetry.ts';
 import { loadSettings } from './load-settings.ts';
+import { tellAccounts } from './tell-accounts.ts';
 
 /** How a sync of several accounts is made. */
 export interface AccountsSyncOptions {
@@ -29,6 +30,8 @@ export interface AccountsSyncOptions {
   readonly wantsMetrics: boolean;
   /** How accounts ended that are tried again: what they completed is not read again, even with `--force`. */
   readonly earlier?: ReadonlyMap<string, AccountEnd> | undefined;
+  /** In a schedule, the settings of each account that were read last: notices use them when its config is broken. */
+  readonly last?: ReadonlyMap<string, ToldSettings> | undefined;
 }
 
 /** A sync of several accounts, and what is known of each after it. */
@@ -36,6 +39,8 @@ export interface EndedAccounts {
   readonly report: AccountsReport;
   /** By account; only with `wantsMetrics`. */
   readonly facts: ReadonlyMap<string, MetricFacts>;
+  /** By account: those that were read, or had been before. */
+  readonly settings: ReadonlyMap<string, ToldSettings>;
 }
 
 /** Syncs the chosen accounts, several at once, and shows their progress. What fails in one stays in it. */
@@ -67,6 +72,7 @@ export async function syncAccounts(
     return {
       report: { ...report, warnings },
       facts: inOrder(runs.facts, names),
+      settings: runs.settings,
     };
   } finally {
     display.close();
@@ -126,7 +132,7 @@ class AccountRuns {
   async #run(own: CliContext, name: string, begun: BegunRun): Promise<EndedRun> {
     const { display, wantsMetrics } = this.#options;
     const traces = followTraces(own, { account: name });
-    const loaded = await this.#load(own);
+    const loaded = await this.#load(own, name);
     const { settings, place, error } = loaded;
     const run = error ?? (await this.#sync(name, loaded.settings, { ...begun, traces }));
     this.#ended.set(name, { settings, run });
@@ -143,14 +149,14 @@ class AccountRuns {
     return run;
   }
 
-  async #load(own: CliContext): Promise<LoadedAccount> {
+  async #load(own: CliContext, name: string): Promise<LoadedAccount> {
     const startedAtMs = own.clock.now();
     try {
       const settings = await loadSettings(own, this.#globals);
       return { settings, place: { stateDir: settings.stateDir, guessed: false } };
     } catch (thrown) {
       const error = { startedAtMs, error: toSyncError(thrown) };
-      return { ...(await findPlace(own, this.#globals)), error };
+      return { ...(await findPlace(own, this.#globals, this.#options.last?.get(name))), error };
     }
   }
 
@@ -187,22 +193,18 @@ class AccountRuns {
   }
 
   /** Sends the notices of all accounts together. */
-  async sendNotices(end: EndedSync): Promise<readonly string[]> {
-    const { engine, clock, env, signal } = this.#context;
-    // A person who stopped the run is watching it.
-    if (signal.aborted) return [];
+  sendNotices(end: EndedSync): Promise<readonly string[]> {
     const told = [...this.#ended].flatMap(([account, { settings, run }]) => {
       if (settings === undefined) return [];
       const ended = run.report === undefined ? { error: toReportedError(run.error) } : { report: run.report };
       return [{ account, settings, run: ended }];
     });
-    try {
-      const { withoutSecretVariables } = await import('../../config/secret-variables.ts');
-      const shown = withoutSecretVariables(env, this.#options.known.accounts);
-      return await engine.notifyAccounts(told, end, { clock, env: shown, signal });
-    } catch (thrown) {
-      // Not even a defect in a notice may change the outcome of the run.
-      return [`no notice of the run could be sent: ${toSyncError(thrown).message}`];
-    }
+    return tellAccounts(this.#context, { told, end, accounts: this.#options.known.accounts });
+  }
+
+  /** Those that could be read, by account. */
+  get settings(): ReadonlyMap<string, ToldSettings> {
+    const all = [...this.#ended].map(([name, { settings }]) => [name, settings] as const);
+    return new Map(all.flatMap(([name, settings]) => (settings === undefined ? [] : [[name, settings]])));
   }
 }
