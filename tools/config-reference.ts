@@ -497,7 +497,7 @@ export const configReference: Readonly<Record<string, KeyReference>> = {
     type: 'map of fields',
     fallback: 'none',
     meaning:
-      'A rule for single fields, named by their path with dots or by column name. One of the next three each, the same for all spellings of a field.',
+      'A rule for single fields, named by their path with dots or by column name. One of the next three each.',
   },
   'streams.<name>.columns.<field>.type': {
     type: '`VARCHAR`, `BOOLEAN`, `BIGINT`, `HUGEINT`, `DOUBLE`, `DECIMAL(p,s)`, `DATE`, `TIMESTAMP`, `TIMESTAMPTZ`, `JSON`',
