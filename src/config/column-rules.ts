@@ -1,8 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { StreamConfig } from '../model/config.ts';
 import { fingerprintHashKey } from '../model/hash-key.ts';
 import type { ColumnRule } from '../model/schema.ts';
-import { namesField } from '../schema/field-rules.ts';
 import type { LoadedConfig } from './load-config.ts';
 import type { Problem } from './problem.ts';
 
@@ -35,7 +33,7 @@ export function findColumnProblems(
   stream: StreamConfig,
   loaded: LoadedConfig,
 ): readonly Problem[] {
-  const single = Object.entries(stream.columns ?? {}).flatMap(([field, rule]) => {
+  return Object.entries(stream.columns ?? {}).flatMap(([field, rule]) => {
     const at = (word: 'hash' | 'exclude', message: string): Problem => ({
       path: ['streams', name, 'columns', field, word],
       message,
@@ -52,25 +50,6 @@ export function findColumnProblems(
         ? [at('hash', 'needs defaults.hashKey, a secret of at least 16 characters, e.g. ${SLUICE_HASH_KEY}')]
         : []),
     ];
-  });
-  return [...single, ...findContradictions(name, readColumnRules(stream.columns))];
-}
-
-/** Rules that ask for different things of one field, in two of its spellings. */
-function findContradictions(name: string, rules: Readonly<Record<string, ColumnRule>>): readonly Problem[] {
-  const entries = Object.entries(rules);
-  return entries.flatMap(([field, rule], at) => {
-    const earlier = entries
-      .slice(0, at)
-      .find(([other, its]) => namesField(other, field.split('.')) && !isDeepStrictEqual(its, rule));
-    return earlier === undefined
-      ? []
-      : [
-          {
-            path: ['streams', name, 'columns', field],
-            message: `contradicts the rule of ${earlier[0]}, which is the same field; keep one of them`,
-          },
-        ];
   });
 }
 

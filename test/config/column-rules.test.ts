@@ -49,21 +49,8 @@ describe('columns', () => {
     [['cursor: { field: date }', 'columns: { date: { hash: true } }'], /a hash is not a date/],
     [['columns: { date: { hash: true, exclude: true } }'], /must have one of type, exclude and hash/],
     [['columns: { date: { hash: false } }'], /must be true, or left out/],
-    [
-      ['columns: { visibilityScore: { type: VARCHAR }, visibility_score: { type: DOUBLE } }'],
-      /columns.visibility_score: contradicts the rule of visibilityScore, which is the same field/,
-    ],
-    [
-      ['columns: { meta.userEmail: { hash: true }, meta__user_email: { exclude: true } }'],
-      /columns.meta__user_email: contradicts the rule of meta.userEmail/,
-    ],
   ])('%j is refused', (lines, problem) => {
     expect(() => resolve(lines)).toThrow(problem);
-  });
-
-  it('may give one field the same rule in two spellings', () => {
-    const columns = '{ visibilityScore: { type: DOUBLE }, visibility_score: { type: DOUBLE } }';
-    expect(() => resolve([`columns: ${columns}`])).not.toThrow();
   });
 
   it('lets a field of the key be hashed', () => {
