@@ -49,6 +49,14 @@ describe('placeholders', () => {
     expect(error.hint).toContain('export MY_TOPIC=');
   });
 
+  it('does not show a key that stands where the name of its variable should', () => {
+    const config = writeConfig(configText('').replace('${ANALYTICS_API_KEY}', '${testkeyabc1234567890}'));
+    const error = catchConfigError(() => loadConfig({ path: config, env: validEnv }));
+    expect(error.code).toBe('key_missing');
+    expect(`${error.message} ${error.hint}`).not.toContain('testkeyabc');
+    expect(error.hint).toContain('not the key itself');
+  });
+
   it('nest: the path of a file may name a variable', () => {
     const config = writeConfig(
       configText('').replace('${ANALYTICS_API_KEY}', '${file:keys-${ACCOUNT:-none}}'),
