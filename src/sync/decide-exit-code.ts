@@ -4,7 +4,8 @@ import type { OfflineSettings, SyncOptions } from '../model/settings.ts';
 
 // With several causes and nothing committed, the one that a person must act on first.
 const URGENCY: readonly ExitCode[] = [1, 6, 143, 130, 3, 2, 4, 75];
-/** The code that a person must act on first. */
+
+/** Of the exit codes of several failures, the one that a person must act on first. */
 export function findMostUrgent(codes: ReadonlySet<ExitCode>): ExitCode {
   return URGENCY.find((code) => codes.has(code)) ?? 1;
 }

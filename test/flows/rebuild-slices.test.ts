@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { importState, resetState } from '../../src/commands/state/change-state.ts';
+import { readState } from '../../src/commands/state/read-state.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
 import {
   createItemsFlow,
@@ -12,13 +14,12 @@ import {
 // The archive of a stream without slices, and those of its slices, hold the same rows of different days.
 
 const base = { path: 'items', paginated: true, key: ['id'], cursor: false } as const;
-const whole: FlowConfig = { streams: { ...noBuiltIns, items: base } };
-const sliced: FlowConfig = {
-  streams: {
-    ...noBuiltIns,
-    items: { ...base, params: { entity: ['acme', 'globex'] }, sliceBy: ['entity'] },
-  },
-};
+const inSlices = { params: { entity: ['acme', 'globex'] }, sliceBy: ['entity'] };
+const configOf = (items: NonNullable<FlowConfig['streams']>[string]): FlowConfig => ({
+  streams: { ...noBuiltIns, items },
+});
+const whole = configOf(base);
+const sliced = configOf({ ...base, ...inSlices });
 const records = ['acme', 'globex'].flatMap((entity, at) =>
   makeItems(20, { from: at * 20 }).map((item) => ({ ...item, entity })),
 );
@@ -59,10 +60,7 @@ describe('a rebuild by rules that read the stream in other parts than its last s
 describe('a stream that was read as a whole and is cut into slices', () => {
   it('is verified where a slice has no key, as its rows came to repeat the one of the whole', async () => {
     const { key: _, ...keyless } = base;
-    const slices = { ...keyless, params: { entity: ['acme', 'globex'] }, sliceBy: ['entity'] };
-    const configOf = (items: NonNullable<FlowConfig['streams']>[string]) => ({
-      streams: { ...noBuiltIns, items },
-    });
+    const slices = { ...keyless, ...inSlices };
     const all = [...records, ...makeItems(5, { from: 90 }).map((item) => ({ ...item, entity: 'initech' }))];
     const flow = createItemsFlow(all, { endpoint: { filters: { entity: ['entity'] } } });
     await syncNextDay(flow, configOf(keyless));
@@ -70,15 +68,17 @@ describe('a stream that was read as a whole and is cut into slices', () => {
     await syncNextDay(flow, configOf(slices));
     const settings = flow.settings(configOf(slices));
     expect(await verifyState(settings, { clock: flow.clock })).toMatchObject({ exitCode: 0 });
+    const { state } = await readState(settings, { clock: flow.clock });
+    const confirmed = { confirm: () => Promise.resolve(true), clock: flow.clock };
+    await resetState(settings, confirmed);
+    expect(await importState(settings, JSON.stringify(state), confirmed)).toMatchObject({ cancelled: false });
+    expect((await readState(settings, { clock: flow.clock })).state.checkpoints).toHaveLength(3);
   });
 });
 
 describe('a rebuild of a stream whose rows mostly belong to no slice of the config', () => {
   it('keeps the rows of row groups in which no row has a slice', async () => {
     const one = { ...base, write: 'append', params: { entity: ['acme'] }, sliceBy: ['entity'] } as const;
-    const configOf = (items: NonNullable<FlowConfig['streams']>[string]) => ({
-      streams: { ...noBuiltIns, items },
-    });
     const flow = createItemsFlow(records, { endpoint: { filters: { entity: ['entity'] } } });
     await syncNextDay(flow, configOf({ ...base, write: 'append' }));
     await syncNextDay(flow, configOf(one));

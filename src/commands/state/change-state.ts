@@ -59,7 +59,7 @@ export async function importState(
     for (const { seal, ...checkpoint } of state.checkpoints) {
       const before = find(checkpoint);
       if (isSame(checkpoint, before)) continue;
-      await assertFits(context, checkpoint);
+      await assertFits(context, checkpoint, [...state.checkpoints, ...held]);
       const isTrue = seal !== undefined && seal === (await sealCheckpoint(context.database, checkpoint));
       if (isTrue || goesBack(checkpoint, before)) {
         others.push(toUnproven(checkpoint, context.runId, before));
@@ -229,7 +229,11 @@ function describeChange(
   };
 }
 
-async function assertFits({ database }: RunContext, checkpoint: Checkpoint): Promise<void> {
+async function assertFits(
+  { database }: RunContext,
+  checkpoint: Checkpoint,
+  known: readonly Checkpoint[],
+): Promise<void> {
   const { stream, slice, keyFields = [], cursorField } = checkpoint;
   const name = nameScan(stream, slice);
   const refuse = (why: string) =>
@@ -244,7 +248,8 @@ async function assertFits({ database }: RunContext, checkpoint: Checkpoint): Pro
     (column) => !columns.has(column),
   );
   if (missing.length > 0) throw refuse(`the table here has no column ${missing.join(', ')}`);
-  if ((await countRepeated(database, stream, checkpoint)) > 0)
+  const all = known.filter((one) => one.stream === stream);
+  if ((await countRepeated(database, stream, checkpoint, all)) > 0)
     throw refuse(`its key (${keyFields.join(', ')}) is not unique in the table here`);
 }
 

@@ -8,8 +8,7 @@ import type { Database } from '../../warehouse/database.ts';
 import { historyOf, readColumns, tableName, toEngineType } from '../../warehouse/evolve-table.ts';
 import { NOT_FIRST } from '../../warehouse/first-table.ts';
 import { countDuplicates } from '../../warehouse/find-key.ts';
-import { quoteLiteral } from '../../warehouse/identifiers.ts';
-import { countLiveRows, readScope } from '../../warehouse/live-rows.ts';
+import { countLiveRows, isOfSlice, readScope } from '../../warehouse/live-rows.ts';
 
 // Our own columns, in any table.
 const OWN = new Set(['_slice', '_run_id', '_synced_at', '_deleted_at']);
@@ -67,8 +66,8 @@ async function verifyTable(
   const difference = await compareColumns(database, table, await readContract(database, name));
   if (difference !== undefined) problems.push(failed(difference, again));
   for (const checkpoint of checkpoints) {
-    const judged = { ...checkpoint, laterSlices: listLaterSlices(checkpoint, checkpoints) };
-    const duplicates = difference === undefined ? await countRepeated(database, table, judged) : 0;
+    const duplicates =
+      difference === undefined ? await countRepeated(database, table, checkpoint, checkpoints) : 0;
     if (duplicates > 0)
       problems.push(
         failed(
@@ -130,23 +129,18 @@ function listLaterSlices(
     .map((one) => one.slice);
 }
 
-/** A key and the rows that have it: those of a slice, or of the whole stream. */
-interface KeyedRows extends Pick<Checkpoint, 'slice' | 'keyFields'> {
-  /** Of the whole stream: slices whose rows were read later, by other keys. */
-  readonly laterSlices?: readonly string[];
-}
-
-/** Live rows of a checkpoint's slice beyond the first of each key. */
+/** Live rows of a checkpoint's slice beyond the first of each key; `all`: the checkpoints of its stream. */
 export async function countRepeated(
   database: Database,
   table: string,
-  { slice, keyFields, laterSlices = [] }: KeyedRows,
+  checkpoint: Checkpoint,
+  all: readonly Checkpoint[],
 ): Promise<number> {
+  const { slice, keyFields } = checkpoint;
   if (keyFields === undefined) return 0;
   const { placed, live, isSliced } = await readScope(database, table, slice);
-  const isLater = `t._slice IN (${laterSlices.map(quoteLiteral).join(', ')})`;
-  const whole = isSliced && laterSlices.length > 0 ? `(${isLater}) IS NOT TRUE` : 'true';
-  const own = slice === '' ? whole : placed;
+  const others = isSliced ? listLaterSlices(checkpoint, all).map((id) => isOfSlice('t', id)) : [];
+  const own = slice === '' ? `NOT (${['false', ...others].join(' OR ')})` : placed;
   const rows = `(SELECT * FROM ${tableName(table)} t WHERE ${own} AND ${live})`;
   return countDuplicates(database, rows, isSliced ? [...keyFields, '_slice'] : keyFields);
 }

@@ -28,7 +28,7 @@ import { commentInDuckLake } from './ducklake-comments.ts';
 import { AUTHOR, inspectDuckLake } from './inspect-ducklake.ts';
 import { maintainDuckLake } from './maintain-ducklake.ts';
 import { keepDuckLakeViews } from './ducklake-views.ts';
-import { findWrongCounts, findWrongStatistics } from './verify-statistics.ts';
+import { findWrongStatistics } from './verify-statistics.ts';
 import type { ViewKeeper } from '../view-keeper.ts';
 import { isRemote, openDuckLake } from './open-ducklake.ts';
 
@@ -134,10 +134,7 @@ export class DuckLake implements Lakehouse {
     const held = await readHeldTables(session, this);
     const tables = [...(held?.tables ?? [])].map(([name, { columns }]) => ({ name, columns }));
     const fix = `Where the state folder still is, ${adviseToRewrite(this.destination)}`;
-    const look = async () => [
-      ...(await findWrongCounts(session, this.destination, { tables, fix })),
-      ...(await findWrongStatistics(session, this.destination, { tables, fix })),
-    ];
+    const look = () => findWrongStatistics(session, this.destination, { tables, fix });
     // Somebody may have committed between what the catalog said and the rows: what is wrong is so the second time.
     const damages = await look();
     return damages.length === 0 ? damages : look();

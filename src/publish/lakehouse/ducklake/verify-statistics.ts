@@ -28,6 +28,13 @@ interface ClaimedTable {
   readonly columns: readonly StoredColumn[];
 }
 
+/** A table as the catalog has it: its id, and its rows and its files as SQL. */
+interface ListedTable {
+  readonly id: number;
+  readonly from: string;
+  readonly files: string;
+}
+
 /** Rows as SQL, and all that is claimed of them. */
 interface ClaimedSource {
   readonly from: string;
@@ -36,7 +43,7 @@ interface ClaimedSource {
 }
 
 /**
- * Compares what readers skip rows by with the values: the bounds and nulls that the catalog has for tables and files, and
+ * Compares what readers count by with the files, and what they skip rows by with the values: the bounds and nulls that the catalog has for tables and files, and
  * those that files have for groups of rows. Where one does not cover a value, a filter does not find its row.
  *
  * The engine must not use statistics itself: see `openAsWorkFile`.
@@ -47,55 +54,59 @@ export async function findWrongStatistics(
   { tables, fix }: { readonly tables: readonly ClaimedTable[]; readonly fix: string },
 ): Promise<readonly Damage[]> {
   const damages: Damage[] = [];
-  for (const table of tables)
-    for await (const source of listSources(session, place, table)) {
-      const missed = await countMissed(session, table, source);
-      if (missed === undefined) continue;
-      const { column, rows } = missed;
-      const what = `${nameThere(place.schema, table.name)}: a filter by ${column} may miss ${formatCountOf(rows, 'row')}`;
-      damages.push([`${what}: what ${source.where} says of its values is wrong`, fix]);
-      break;
-    }
-  return damages;
-}
-
-/** Compares the numbers of rows that the catalog has for files with the files: `count(*)` reads nothing else. */
-export async function findWrongCounts(
-  session: SqlSession,
-  place: LakePlace,
-  { tables, fix }: { readonly tables: readonly ClaimedTable[]; readonly fix: string },
-): Promise<readonly Damage[]> {
-  const damages: Damage[] = [];
-  for (const { name } of tables) {
-    const { id, listed } = await findTable(session, place, name);
-    const claimed = await session.all(
-      `SELECT l.data_file AS path, f.record_count AS rows FROM ${listed} AS l JOIN ${METADATA}.ducklake_data_file AS f
-         ON f.table_id = ${id} AND f.end_snapshot IS NULL AND ends_with(l.data_file, f.path)
-       UNION ALL SELECT l.delete_file, d.delete_count FROM ${listed} AS l JOIN ${METADATA}.ducklake_delete_file AS d
-         ON d.table_id = ${id} AND d.end_snapshot IS NULL AND ends_with(l.delete_file, d.path) AND lower(d.format) = 'parquet'
-       ORDER BY ALL`,
-    );
-    if (claimed.length === 0) continue;
-    const paths = claimed.map(({ path }) => quoteLiteral(String(path)));
-    const found = await session.all(
-      `SELECT file_name AS path, num_rows AS rows FROM parquet_file_metadata([${paths.join(', ')}])`,
-    );
-    const held = new Map(found.map(({ path, rows }) => [path, Number(rows)]));
-    const wrong = claimed.find(({ path, rows }) => held.get(path) !== Number(rows));
-    if (wrong === undefined) continue;
-    const path = String(wrong['path']);
-    const what = `the catalog says that ${path} has ${formatCountOf(Number(wrong['rows']), 'row')}, it has ${formatCount(held.get(path))}`;
-    damages.push([`${nameThere(place.schema, name)}: count(*) may be wrong: ${what}`, fix]);
+  for (const table of tables) {
+    const listed = await findTable(session, place, table);
+    const problems = [
+      await findWrongCount(session, listed),
+      await findMissed(session, table, listSources(session, listed)),
+    ];
+    for (const problem of problems)
+      if (problem !== undefined) damages.push([`${nameThere(place.schema, table.name)}: ${problem}`, fix]);
   }
   return damages;
 }
 
-/** A table's id in the catalog, and its files as SQL. */
+/** The first claim about a table that does not cover all values. */
+async function findMissed(
+  session: SqlSession,
+  table: ClaimedTable,
+  sources: AsyncIterable<ClaimedSource>,
+): Promise<string | undefined> {
+  for await (const source of sources) {
+    const missed = await countMissed(session, table, source);
+    if (missed === undefined) continue;
+    const { column, rows } = missed;
+    return `a filter by ${column} may miss ${formatCountOf(rows, 'row')}: what ${source.where} says of its values is wrong`;
+  }
+  return undefined;
+}
+
+/** Compares the numbers of rows that the catalog has for files with the files: `count(*)` reads nothing else. */
+async function findWrongCount(session: SqlSession, { id, files }: ListedTable): Promise<string | undefined> {
+  const claimed = await session.all(
+    `SELECT l.data_file AS path, f.record_count AS rows FROM ${files} AS l JOIN ${METADATA}.ducklake_data_file AS f
+       ON f.table_id = ${id} AND f.end_snapshot IS NULL AND ends_with(l.data_file, f.path)
+     UNION ALL SELECT l.delete_file, d.delete_count FROM ${files} AS l JOIN ${METADATA}.ducklake_delete_file AS d
+       ON d.table_id = ${id} AND d.end_snapshot IS NULL AND ends_with(l.delete_file, d.path) AND lower(d.format) = 'parquet'
+     ORDER BY ALL`,
+  );
+  if (claimed.length === 0) return undefined;
+  const paths = claimed.map(({ path }) => quoteLiteral(String(path)));
+  const found = await session.all(
+    `SELECT file_name AS path, num_rows AS rows FROM parquet_file_metadata([${paths.join(', ')}])`,
+  );
+  const held = new Map(found.map(({ path, rows }) => [path, Number(rows)]));
+  const wrong = claimed.find(({ path, rows }) => held.get(path) !== Number(rows));
+  if (wrong === undefined) return undefined;
+  const path = String(wrong['path']);
+  return `count(*) may be wrong: the catalog says that ${path} has ${formatCountOf(Number(wrong['rows']), 'row')}, it has ${formatCount(held.get(path))}`;
+}
+
 async function findTable(
   session: SqlSession,
   place: LakePlace,
-  name: string,
-): Promise<{ readonly id: number; readonly listed: string }> {
+  { name }: ClaimedTable,
+): Promise<ListedTable> {
   const [stored, table] = splitName(name);
   const schema = toLakeSchema(place.schema, stored);
   const ids = await session.all(
@@ -103,23 +114,21 @@ async function findTable(
        WHERE t.table_name = $1 AND s.schema_name = $2 AND t.end_snapshot IS NULL AND s.end_snapshot IS NULL`,
     [table, schema],
   );
-  const listed = `ducklake_list_files(${quoteLiteral(LAKE)}, ${quoteLiteral(table)}, schema => ${quoteLiteral(schema)})`;
-  return { id: Number(ids[0]?.['id']), listed };
+  const files = `ducklake_list_files(${quoteLiteral(LAKE)}, ${quoteLiteral(table)}, schema => ${quoteLiteral(schema)})`;
+  return { id: Number(ids[0]?.['id']), from: locateInLake(place, name), files };
 }
 
 async function* listSources(
   session: SqlSession,
-  place: LakePlace,
-  { name }: ClaimedTable,
+  { id, from: table, files: listed }: ListedTable,
 ): AsyncGenerator<ClaimedSource> {
-  const { id, listed } = await findTable(session, place, name);
   const ofTable = await session.all(
     `SELECT c.column_name AS "column", b.min_value AS least, b.max_value AS greatest, b.contains_null AS nulls
        FROM ${METADATA}.ducklake_table_column_stats AS b JOIN ${METADATA}.ducklake_column AS c USING (table_id, column_id)
        WHERE b.table_id = ${id} AND c.end_snapshot IS NULL`,
   );
   yield {
-    from: locateInLake(place, name),
+    from: table,
     where: 'the catalog',
     groups: [{ claims: ofTable.map(readClaim) }],
   };
