@@ -65,7 +65,12 @@ async function moveVersions(database: Database, versioned: VersionedTable, synce
   await dropPairs(database);
 }
 
-async function openVersions(database: Database, versioned: VersionedTable, rows: string): Promise<void> {
+/** Opens a version for each row `t` that meets a condition. */
+export async function openVersions(
+  database: Database,
+  versioned: VersionedTable,
+  rows: string,
+): Promise<void> {
   const values = [...valuesOf(versioned).map(quoteIdentifier), '_run_id', '_synced_at AS _valid_from'];
   await database.run(
     `INSERT INTO ${tableName(historyOf(versioned.table))} BY NAME

@@ -8,7 +8,7 @@ import { matchColumns } from './row-equality.ts';
 
 /**
  * Incoming rows that are in the table: `_sluice_position`, `_sluice_row` (the table's rowid) and `change`: `same`,
- * `changed`, or `back` for a row that was soft-deleted.
+ * `changed`, `moved` for a row of another slice or none, whatever its values, or `back` for one that was soft-deleted.
  */
 export const MATCHES = 'temp."~matches"';
 
@@ -46,7 +46,8 @@ export async function matchByKey(
   const match = await matchColumns(database, INCOMING, key.columns);
   await database.run(`CREATE OR REPLACE TEMP TABLE "~matches" AS
     SELECT s._sluice_position, t.rowid AS _sluice_row, (${placed}) AS placed, (${differs}) AS differs,
-      CASE WHEN NOT (${live}) THEN 'back' WHEN NOT (${placed}) OR ${differs} THEN 'changed' ELSE 'same' END AS change
+      CASE WHEN NOT (${live}) THEN 'back' WHEN NOT (${placed}) THEN 'moved'
+        WHEN ${differs} THEN 'changed' ELSE 'same' END AS change
     FROM ${INCOMING} s JOIN ${tableName(table)} t ON ${match}
     WHERE ${reach} AND ((${placed}) OR (${adoptable.join(' AND ') || 'true'}))`);
   await listFresh(database);
@@ -74,7 +75,7 @@ export async function matchAsWhole(
   await database.run(`CREATE OR REPLACE TEMP TABLE "~matches" AS
     SELECT n._sluice_position, f._sluice_row, f.change FROM temp."~numbered" n JOIN (
       SELECT s._sluice_position AS _sluice_group, t.rowid AS _sluice_row,
-        CASE WHEN ${placed} THEN 'same' ELSE 'changed' END AS change,
+        CASE WHEN ${placed} THEN 'same' ELSE 'moved' END AS change,
         row_number() OVER (PARTITION BY s._sluice_position ORDER BY NOT (${placed}), t.rowid) AS _sluice_occurrence
       FROM (SELECT * FROM ${INCOMING} WHERE _sluice_position IN (SELECT _sluice_group FROM temp."~numbered")) s
       JOIN ${tableName(table)} t ON ${await matchColumns(database, INCOMING, columns)} WHERE ${reach} AND ${live}

@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { type Deletion, deleteRows } from './delete-rows.ts';
 import { historyOf, tableName } from './evolve-table.ts';
 import { quoteIdentifier, quoteLiteral } from './identifiers.ts';
-import { catchUpHistory, closeVersions, type VersionedTable } from './keep-history.ts';
+import { catchUpHistory, closeVersions, openVersions, type VersionedTable } from './keep-history.ts';
 import { type CursorWindow, isInWindow, readScope, type RowScope } from './live-rows.ts';
 import { FRESH, MATCHES, matchAsWhole, matchByKey, matchNothing, SPARES } from './match-rows.ts';
 import { becomeTable, deleteIncoming, INCOMING } from './incoming.ts';
@@ -23,7 +23,7 @@ export interface MergeRequest {
   /** Columns that tell rows apart; if undefined, rows are equal when all their columns are. */
   readonly key: readonly string[] | undefined;
   readonly absent: AbsentRows;
-  /** Never change existing rows (`write: append`). */
+  /** Never change the values of existing rows (`write: append`). */
   readonly insertOnly: boolean;
   /** The slice that was read; '' for a stream without slices. Rows of other slices are not touched. */
   readonly slice: string;
@@ -65,6 +65,7 @@ export interface MergePlan {
 
 const GONE = 'temp."~gone"';
 const WRITTEN = 'temp."~written"';
+const MOVED = 'temp."~moved"';
 
 /**
  * Merges the incoming rows into the table: new rows are inserted, changed rows replaced, and unchanged rows not
@@ -96,7 +97,7 @@ export async function planMerge(database: Database, request: MergeRequest): Prom
   const superseded = `SELECT count(*) FROM ${GONE} SEMI JOIN ${SPARES} USING (_sluice_row) WHERE live`;
   const returned = `SELECT count(*) FROM ${WRITTEN} WHERE change = 'back'`;
   const change = {
-    ...(await countChanges(database, request.insertOnly)),
+    ...(await countChanges(database)),
     held: await database.count(held),
     returned: await database.count(returned),
     superseded: await database.count(superseded),
@@ -108,7 +109,7 @@ export async function planMerge(database: Database, request: MergeRequest): Prom
 export async function keepAbsent(database: Database, plan: MergePlan): Promise<MergePlan> {
   const request = { ...plan.request, absent: 'keep' } as const;
   await listGone(database, request, plan.scope);
-  const counts = await countChanges(database, request.insertOnly);
+  const counts = await countChanges(database);
   return { ...plan, request, change: { ...plan.change, ...counts } };
 }
 
@@ -123,7 +124,7 @@ export async function applyMerge(database: Database, plan: MergePlan): Promise<M
   const versioned = toVersioned(request, scope);
   if (request.history) await catchUpHistory(database, versioned, request.syncedAt);
   await applyChanges(database, request, scope, versioned);
-  await database.run(`DROP VIEW ${WRITTEN}`);
+  for (const view of [WRITTEN, MOVED]) await database.run(`DROP VIEW ${view}`);
   for (const temporary of [MATCHES, FRESH, SPARES, GONE]) await database.run(`DROP TABLE ${temporary}`);
   const { inserted, updated, unchanged, deleted, markedGone } = change;
   return { inserted, updated, unchanged, deleted, markedGone };
@@ -138,9 +139,16 @@ async function dropIncomingBefore(database: Database, window: CursorWindow): Pro
   await deleteIncoming(database, `NOT (${isInWindow('s', window)})`);
 }
 
-/** Lists the positions of the rows to write: new and changed ones. A view: as a table it would be a row for each of them. */
+/**
+ * Lists the positions of the rows to write, new and changed ones, and the rows that keep their values but get the slice
+ * that was read. Views: as tables they would be a row for each of them.
+ */
 async function listWritten(database: Database, insertOnly: boolean): Promise<void> {
   const rewritten = insertOnly ? `change = 'back'` : `change <> 'same'`;
+  const moved = insertOnly ? `change = 'moved'` : 'false';
+  await database.run(
+    `CREATE OR REPLACE TEMP VIEW "~moved" AS SELECT _sluice_row FROM ${MATCHES} WHERE ${moved}`,
+  );
   await database.run(`CREATE OR REPLACE TEMP VIEW "~written" AS
     SELECT _sluice_position, NULL::BIGINT AS _sluice_row, 'new' AS change FROM ${FRESH}
     UNION ALL SELECT _sluice_position, _sluice_row, change FROM ${MATCHES} WHERE ${rewritten}`);
@@ -168,14 +176,18 @@ async function listGone(
     ANTI JOIN ${MATCHES} m ON t.rowid = m._sluice_row WHERE ${own} AND ${present} AND ${asked}`);
 }
 
-async function countChanges(database: Database, insertOnly: boolean): Promise<MergeCounts> {
-  const written = await countBy(database, `SELECT change AS name, count(*) AS n FROM ${WRITTEN} GROUP BY 1`);
+async function countChanges(database: Database): Promise<MergeCounts> {
+  const written = await countBy(
+    database,
+    `SELECT if(_sluice_row IS NULL, 'new', 'held') AS name, count(*) AS n FROM ${WRITTEN} GROUP BY 1`,
+  );
+  const moved = await database.count(`SELECT count(*) FROM ${MOVED}`);
   const matched = await database.count(`SELECT count(*) FROM ${MATCHES}`);
   const gone = await countBy(
     database,
     `SELECT if(live, 'live', 'marked') AS name, count(*) AS n FROM ${GONE} GROUP BY 1`,
   );
-  const updated = (written.get('back') ?? 0) + (insertOnly ? 0 : (written.get('changed') ?? 0));
+  const updated = (written.get('held') ?? 0) + moved;
   return {
     inserted: written.get('new') ?? 0,
     updated,
@@ -199,9 +211,10 @@ async function applyChanges(
   const { absent, history, runId, syncedAt } = request;
   const how = absent === 'keep' ? 'hard' : absent.how;
   await deleteRows(database, versioned, GONE, { how, history, runId, syncedAt });
+  await moveRows(database, request, versioned);
   if ((await database.count(`SELECT count(*) FROM ${WRITTEN}`)) === 0) return;
   // A soft-deleted row has no open version.
-  const changed = `SELECT _sluice_row FROM ${WRITTEN} WHERE change = 'changed'`;
+  const changed = `SELECT _sluice_row FROM ${WRITTEN} WHERE change IN ('changed', 'moved')`;
   if (history) await closeVersions(database, versioned, changed, syncedAt);
   const table = tableName(request.table);
   await database.run(
@@ -210,6 +223,27 @@ async function applyChanges(
   await insertWritten(database, request, scope, { table: request.table, time: '_synced_at' });
   if (!history) return;
   await insertWritten(database, request, scope, { table: historyOf(request.table), time: '_valid_from' });
+}
+
+/** Gives rows the slice that was read, as a new version of them with the same values. */
+async function moveRows(
+  database: Database,
+  { table, slice, history, runId, syncedAt }: MergeRequest,
+  versioned: VersionedTable,
+): Promise<void> {
+  if ((await database.count(`SELECT count(*) FROM ${MOVED}`)) === 0) return;
+  const rows = `SELECT _sluice_row FROM ${MOVED}`;
+  if (history) await closeVersions(database, versioned, rows, syncedAt);
+  await database.run(
+    `UPDATE ${tableName(table)} SET _slice = ${nameSlice(slice)}, _run_id = $1, _synced_at = $2::TIMESTAMPTZ
+     WHERE rowid IN (${rows})`,
+    [runId, syncedAt],
+  );
+  if (history) await openVersions(database, versioned, `t.rowid IN (${rows})`);
+}
+
+function nameSlice(slice: string): string {
+  return slice === '' ? 'NULL' : quoteLiteral(slice);
 }
 
 /** The table that rows are written to, and the column for the time of the run. */
@@ -224,10 +258,9 @@ async function insertWritten(
   { isSliced }: RowScope,
   { table, time }: WriteTarget,
 ): Promise<void> {
-  const slice = request.slice === '' ? 'NULL' : quoteLiteral(request.slice);
   const values = [
     ...request.columns.map(quoteIdentifier),
-    ...(isSliced ? [`${slice} AS _slice`] : []),
+    ...(isSliced ? [`${nameSlice(request.slice)} AS _slice`] : []),
     '$1 AS _run_id',
     `$2::TIMESTAMPTZ AS ${time}`,
   ];

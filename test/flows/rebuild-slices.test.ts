@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { importState, resetState } from '../../src/commands/state/change-state.ts';
 import { readState } from '../../src/commands/state/read-state.ts';
+import { compareWithApi } from '../../src/commands/verify/compare-api.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
+import { createSimulatorTransport } from '../support/simulator-transport.ts';
 import {
   createItemsFlow,
   DAY_MS,
@@ -76,9 +78,43 @@ describe('a stream that was read as a whole and is cut into slices', () => {
   });
 });
 
+describe('an appended stream that was read as a whole and is cut into slices', () => {
+  it.each([
+    ['with a key', base],
+    ['without one', { path: 'items', paginated: true, cursor: false }],
+  ] as const)('has the rows of its slices, which keep their values: %s', async (_, stream) => {
+    const appended = { ...stream, write: 'append', history: true } as const;
+    const one = configOf({ ...appended, params: { entity: ['acme'] }, sliceBy: ['entity'] });
+    const flow = createItemsFlow(records, { endpoint: { filters: { entity: ['entity'] } } });
+    await syncNextDay(flow, configOf(appended));
+    const values = 'SELECT id, name, entity FROM main.items ORDER BY ALL';
+    const before = await flow.query(values);
+    const report = await flow.sync({ config: one, fullRefresh: true });
+    expect(report.streams).toMatchObject([
+      { verdict: 'verified', rows: { inserted: 0, updated: 20, unchanged: 0 }, rowsInTable: 20 },
+    ]);
+    expect(await flow.query(values)).toEqual(before);
+    expect(
+      await flow.query(
+        `SELECT coalesce(_slice, '') AS slice, count(*)::INTEGER AS n FROM main.items_history WHERE _valid_to IS NULL GROUP BY ALL ORDER BY ALL`,
+      ),
+    ).toEqual([
+      { slice: '', n: 20 },
+      { slice: 'entity=acme', n: 20 },
+    ]);
+    const transport = createSimulatorTransport(flow.simulator, flow.clock, {});
+    const compared = await compareWithApi(flow.settings(one), { transport, clock: flow.clock });
+    expect(compared.streams).toMatchObject([{ extent: 'exact', rowsInTable: 20, differs: false }]);
+    expect(await flow.sync({ config: one, fullRefresh: true })).toMatchObject({
+      streams: [{ rows: { inserted: 0, updated: 0, unchanged: 20 } }],
+    });
+  });
+});
+
 describe('a rebuild of a stream whose rows mostly belong to no slice of the config', () => {
   it('keeps the rows of row groups in which no row has a slice', async () => {
-    const one = { ...base, write: 'append', params: { entity: ['acme'] }, sliceBy: ['entity'] } as const;
+    // The slice of the config has no rows, so that no row of the table gets it.
+    const one = { ...base, write: 'append', params: { entity: ['initech'] }, sliceBy: ['entity'] } as const;
     const flow = createItemsFlow(records, { endpoint: { filters: { entity: ['entity'] } } });
     await syncNextDay(flow, configOf({ ...base, write: 'append' }));
     await syncNextDay(flow, configOf(one));

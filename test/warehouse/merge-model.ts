@@ -74,11 +74,12 @@ export function mergeModel(
     }
     matched.add(held);
     const back = held.deletedAt !== null;
-    if (!back && (insertOnly || isSame(held, row))) counts.unchanged += 1;
+    if (!back && (insertOnly ? isPlaced(held) : isSame(held, row))) counts.unchanged += 1;
     else {
       counts.updated += 1;
       ended.add(held);
-      written.push(row);
+      // A row that is only appended keeps its values, but belongs to the slice that was read.
+      written.push(insertOnly && !back ? held.row : row);
     }
   }
 
