@@ -50,6 +50,22 @@ describe('verify --against-api', () => {
     expect(begun).toEqual(['synced']);
   });
 
+  it('finds a row with the key of another one, where the key was learned', async () => {
+    const flow = await createSynced(40, { stream: { key: 'auto' } });
+    flow.simulator.editRecords('items', (records) => [{ ...makeItem(7), name: 'a new row' }, ...records]);
+    expect((await compare(flow)).items).toMatchObject({
+      extent: 'exact',
+      missing: 1,
+      extra: 0,
+      differs: true,
+      notes: ['the learned key (date, id) is no longer unique: whole rows were compared'],
+    });
+    const sampled = await compare(await createSynced(250, { stream: { key: 'auto' } }), { maxRequests: 2 });
+    expect(sampled.items).toMatchObject({ extent: 'sampled', differs: false, notes: [] });
+    await flow.sync({ fullRefresh: true });
+    expect((await compare(flow)).items).toMatchObject({ differs: false, notes: [] });
+  });
+
   it('finds nothing where nothing differs, and is exact where the requests are enough', async () => {
     const flow = await createSynced();
     const { report, items } = await compare(flow);

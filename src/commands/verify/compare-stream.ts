@@ -4,21 +4,25 @@ import { ConfigError } from '../../model/errors.ts';
 import { formatCountOf, verbOf } from '../../text/format-count.ts';
 import type { Page } from '../../model/page.ts';
 import type { ComparedStream } from '../../model/reports.ts';
-import { nameOf, sliceIdOf, type Stream } from '../../model/stream.ts';
+import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../../model/stream.ts';
 import {
   createFieldTree,
   type FieldTree,
   isRecordObject,
   observeRecord,
 } from '../../schema/observe-fields.ts';
+import type { ColumnPlan } from '../../schema/resolve-columns.ts';
 import { compareRows, type RowDifferences } from '../../warehouse/compare-rows.ts';
 import { tableExists } from '../../warehouse/evolve-table.ts';
+import { countDuplicates } from '../../warehouse/find-key.ts';
+import { INCOMING } from '../../warehouse/incoming.ts';
 import { projectStage } from '../../warehouse/project-stage.ts';
 import { StageStore } from '../../stage/stage-store.ts';
 import { formatStagedLines } from '../../stage/staged-records.ts';
 import { countRequests } from '../../plan/estimate.ts';
 import { fetchScan } from '../../read/fetch-scan.ts';
 import { checkContract } from '../../load/check-contract.ts';
+import { storedNames } from '../../load/key-columns.ts';
 import { planColumns } from '../../load/plan-columns.ts';
 import { orderOf } from '../../orders/orders.ts';
 import { pickPages } from '../../read/pick-pages.ts';
@@ -69,11 +73,12 @@ export async function compareStream(
     hold: held.hold,
     signal,
   });
+  const isRepeated = await isLearnedKeyRepeated(context, checkpoint, columns);
   const differences = await compareRows(database, {
     table: stream.table,
     slice: sliceIdOf(stream),
     columns,
-    key: checkpoint?.keyFields,
+    key: isRepeated ? undefined : checkpoint?.keyFields,
     isWhole: records.extent === 'exact',
     withNewColumns: true,
     show,
@@ -90,9 +95,30 @@ export async function compareStream(
     differing: differences.differing,
     differs: isDifferent(stream, differences),
     examples: differences.examples,
-    notes: [...records.notes, ...describe(stream, differences, rejected.count)],
+    notes: [
+      ...records.notes,
+      ...(isRepeated
+        ? [
+            `the learned key (${checkpoint?.keyFields?.join(', ')}) is no longer unique: whole rows were compared`,
+          ]
+        : []),
+      ...describe(stream, differences, rejected.count),
+    ],
     error: undefined,
   };
+}
+
+/** Whether the records repeat the learned key. A sync would drop it; of rows with a configured key, the last one counts. */
+async function isLearnedKeyRepeated(
+  { database }: RunContext,
+  checkpoint: Checkpoint | undefined,
+  columns: readonly ColumnPlan[],
+): Promise<boolean> {
+  const { keyFields, keyOrigin } = checkpoint ?? {};
+  if (keyFields === undefined || keyOrigin !== 'learned') return false;
+  const stored = storedNames(columns);
+  if (!keyFields.every((name) => stored.includes(name))) return false;
+  return (await countDuplicates(database, INCOMING, keyFields)) > 0;
 }
 
 function isDifferent(stream: Stream, { missing, extra, differing }: RowDifferences): boolean {
