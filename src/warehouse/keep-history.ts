@@ -1,5 +1,5 @@
 import type { Database } from './database.ts';
-import { historyOf, tableName } from './evolve-table.ts';
+import { historyOf, readColumns, tableName } from './evolve-table.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { dropPairs, PAIRS, pairRows, sumRows } from './pair-rows.ts';
 import { matchColumns } from './row-equality.ts';
@@ -15,6 +15,7 @@ export interface VersionedTable {
 }
 
 // An open version equals its row: the same values, the same run, valid since the row last changed.
+const OWN = ['_slice', '_run_id', '_valid_from', '_valid_to'];
 const CLOSING = 'temp."~closing"';
 const UNPAIRED = `SELECT row_id FROM ${PAIRS} WHERE other_id IS NULL`;
 
@@ -86,10 +87,22 @@ async function pairWithVersions(database: Database, versioned: VersionedTable): 
   const table = tableName(versioned.table);
   const history = tableName(historyOf(versioned.table));
   const values = valuesOf(versioned).map(quoteIdentifier);
+  // A row has no value in a column that only its table's versions have.
+  const former = (await listFormer(database, versioned)).map((name) => `${quoteIdentifier(name)} IS NULL`);
   await pairRows(
     database,
-    { table, where: versioned.live, values, order: '_synced_at, _run_id' },
-    { table: history, where: '_valid_to IS NULL', values, order: '_valid_from, _run_id' },
+    {
+      table,
+      where: versioned.live,
+      values: [...values, ...former.map(() => 'true')],
+      order: '_synced_at, _run_id',
+    },
+    {
+      table: history,
+      where: '_valid_to IS NULL',
+      values: [...values, ...former],
+      order: '_valid_from, _run_id',
+    },
   );
   const pairs = `${PAIRS} p, ${history} h WHERE p.row_id = t.rowid AND p.other_id = h.rowid
     AND (h._run_id IS DISTINCT FROM t._run_id OR h._valid_from IS DISTINCT FROM t._synced_at)`;
@@ -155,6 +168,13 @@ export async function purgeVersions(database: Database, before: string): Promise
     purged += count;
   }
   return purged;
+}
+
+/** Columns of the versions that the table has no more, as the current rules leave them out. */
+async function listFormer(database: Database, versioned: VersionedTable): Promise<readonly string[]> {
+  const current = new Set([...versioned.columns, ...OWN]);
+  const columns = await readColumns(database, historyOf(versioned.table));
+  return [...columns.keys()].filter((name) => !current.has(name));
 }
 
 function valuesOf({ columns, isSliced }: VersionedTable): readonly string[] {

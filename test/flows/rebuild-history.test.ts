@@ -64,7 +64,13 @@ async function findFaults(flow: Flow) {
   const names = Object.keys(columns).filter((name) => name !== '_synced_at' && name !== '_deleted_at');
   const rows = `SELECT ${names.join(', ')}, _synced_at FROM main.items ${isMarkable ? 'WHERE _deleted_at IS NULL' : ''}`;
   const open = `SELECT ${names.join(', ')}, _valid_from FROM main.items_history WHERE _valid_to IS NULL`;
+  const history = Object.keys((await flow.table('items_history')).columns);
+  const former = history.filter(
+    (name) => !names.includes(name) && !/^_(valid|slice|synced|deleted)/.test(name),
+  );
+  const left = former.map((name) => `"${name}" IS NOT NULL`).join(' OR ') || 'false';
   const [faults] = await flow.query(`SELECT
+    (SELECT count(*) FROM main.items_history WHERE _valid_to IS NULL AND (${left})) AS left_values,
     (SELECT count(*) FROM main.items_history WHERE _valid_to <= _valid_from) AS empty,
     (SELECT count(*) FROM main.items_history a JOIN main.items_history b USING (id, date)
       WHERE a.rowid < b.rowid AND a._valid_from < coalesce(b._valid_to, 'infinity')
@@ -74,7 +80,7 @@ async function findFaults(flow: Flow) {
   return faults;
 }
 
-const none = { empty: 0, doubled: 0, rows_without: 0, versions_without: 0 };
+const none = { left_values: 0, empty: 0, doubled: 0, rows_without: 0, versions_without: 0 };
 
 /** Rebuilds by these rules, hours after the last change; the past must stay. */
 async function rebuild(flow: Flow, stream: StreamInput): Promise<void> {
@@ -143,12 +149,35 @@ describe('a rebuild by other rules', () => {
     ]);
   });
 
+  it('closes the versions that have a value in a column that it drops', async () => {
+    const flow = createItemsFlow([row(1, 1, 10), row(2, 2, 20)], { config: configOf({}) });
+    await flow.sync();
+    await resync(flow, [row(1, 1, 10, { flag: 'a' }), row(2, 2, 20)]);
+    const rules: StreamInput = { contract: { columns: 'discard_value' } };
+    await rebuild(flow, rules);
+    expect(await versionsOf(flow)).toEqual([
+      '1 2026-01-01 10 from 01-31 12 to 02-01 12',
+      '1 2026-01-01 10 from 02-01 12 to 02-01 19',
+      '1 2026-01-01 10 from 02-01 19 to now',
+      '2 2026-01-02 20 from 01-31 12 to now',
+    ]);
+    await rebuildAgain(flow, rules);
+    await resync(flow, [row(1, 1, 10, { flag: 'a' }), row(2, 2, 21)], rules);
+    expect(await findFaults(flow)).toEqual(none);
+    // By the earlier rules it comes back, with a version of its own.
+    await rebuild(flow, {});
+  });
+
   it.each<[string, readonly StreamInput[]]>([
     ['key', [{ key: ['id', 'date'] }, { key: ['id'] }]],
     ['deletes', [{ deletes: 'hard' }, { deletes: 'keep' }, { deletes: 'soft' }]],
     ['masks', [{ columns: { name: { hash: true } } }, { columns: { name: { exclude: true } } }]],
     ['cursor', [{ cursor: 'auto' }, { cursor: false }]],
     ['columns', [{ columns: { amount: { type: 'VARCHAR' } } }, { contract: 'discard_row' }]],
+    [
+      'contract',
+      [{ contract: { columns: 'discard_value' } }, {}, { contract: { columns: 'discard_value' } }],
+    ],
     [
       'several',
       [
