@@ -13,10 +13,11 @@ export function planHealthView(tables: readonly ViewTable[], dialect: Dialect, i
   const run = isJoint ? ['account', 'run_id'] : ['run_id'];
   const stream = isJoint ? ['account', 'stream'] : ['stream'];
   // A scan that went without the count makes an earlier one old.
-  const inApi = `CASE WHEN ${dialect.readMember('c.counts', 'uncountedAt')} IS NULL THEN ${dialect.readMember('c.counts', 'inApi')} END`;
+  // Nor does it say anything of the rows that are left of a whole stream which is read in slices now.
+  const inApi = `CASE WHEN d.stream IS NULL AND ${dialect.readMember('c.counts', 'uncountedAt')} IS NULL THEN ${dialect.readMember('c.counts', 'inApi')} END`;
   const countedAt = dialect.readMember('c.counts', 'at');
   // What a full scan declared holds until a newer scan adds rows.
-  const isNewest = 'f.run_id = l.run_id';
+  const isNewest = 'f.run_id = l.run_id AND d.stream IS NULL';
   // In `scans`: a slice that left the config, and whose rows are gone, is only in earlier runs of its stream.
   return {
     schema: '_sluice',
@@ -33,6 +34,8 @@ export function planHealthView(tables: readonly ViewTable[], dialect: Dialect, i
       FROM ${state('stream_runs')} AS s LEFT JOIN ${state('runs')} AS r ON ${same('s', 'r', run)} WHERE coalesce(s.mode, '') NOT IN ('rebuild', 'retry', 'state')),
     scans AS (SELECT ${list('c')} FROM ${state('checkpoints')} AS c UNION SELECT ${list('t')} FROM counted AS t
       UNION SELECT ${list('s')} FROM ${state('stream_runs')} AS s JOIN newest AS w ON ${same('s', 'w', [...run, 'stream'])} AND w.nth = 1),
+    divided AS (SELECT DISTINCT ${listOf('s', stream)} FROM ${state('stream_runs')} AS s
+      JOIN newest AS w ON ${same('s', 'w', [...run, 'stream'])} AND w.nth = 1 WHERE s.slice <> ''),
     kept AS (SELECT ${list('q')}, count(*) AS records FROM ${state('quarantine')} AS q GROUP BY ${list('q')}),
     numbered AS (SELECT s.*, row_number() OVER (PARTITION BY ${list('s')} ORDER BY s.started_at DESC NULLS LAST, s.run_id DESC) AS nth,
       row_number() OVER (PARTITION BY ${list('s')}, s.mode = 'full' AND s.status = 'complete' ORDER BY s.started_at DESC NULLS LAST, s.run_id DESC) AS nth_full FROM ${state('stream_runs')} AS s)
@@ -43,6 +46,7 @@ export function planHealthView(tables: readonly ViewTable[], dialect: Dialect, i
       l.run_id AS last_run_id, r.started_at AS last_run_at, l.status AS last_status, r.exit_code AS last_exit_code
     FROM scans AS n LEFT JOIN ${state('checkpoints')} AS c ON ${same('n', 'c')}
       LEFT JOIN counted AS t ON ${same('n', 't')} LEFT JOIN kept AS k ON ${same('n', 'k')}
+      LEFT JOIN divided AS d ON ${same('n', 'd', stream)} AND n.slice = ''
       LEFT JOIN numbered AS l ON ${same('n', 'l')} AND l.nth = 1
       LEFT JOIN numbered AS f ON ${same('n', 'f')} AND f.nth_full = 1 AND f.mode = 'full' AND f.status = 'complete'
       LEFT JOIN ${state('runs')} AS r ON ${same('l', 'r', run)}`,

@@ -233,4 +233,31 @@ describe('the health of slices', () => {
     expect(await sync(['a'])).toMatchObject({ exitCode: 0 });
     expect(await health()).toEqual([{ slice: 'entity=a', verdict: 'verified', n: 8 }]);
   });
+
+  it('says nothing of what the API has for rows from before the stream was cut into slices', async () => {
+    const rowsFlow = createRowsFlow({
+      rows: () => Array.from({ length: 8 }, (_, id) => ({ id, date: dateOf(0), entity: id < 5 ? 'a' : 'b' })),
+      matches: ({ entity }, params) => params.get('entity') === entity || !params.has('entity'),
+    });
+    const items = { path: 'items', paginated: true, key: ['id'], deletes: 'keep' } as const;
+    const sync = (stream: object) =>
+      rowsFlow.syncAfter(1, {
+        config: { streams: { ...noBuiltIns, items: { ...items, ...stream } } },
+        fullRefresh: true,
+      });
+    const health = () =>
+      rowsFlow.flow.query(
+        `SELECT slice, rows_in_table AS n, coalesce(rows_in_api, -1)::INTEGER AS api, counted_at IS NULL AS uncounted FROM _sluice.health ORDER BY slice`,
+      );
+    const whole = { slice: '', n: 8, api: 8, uncounted: false };
+    expect(await sync({})).toMatchObject({ exitCode: 0 });
+    expect(await health()).toEqual([whole]);
+    expect(await sync({ params: { entity: ['a'] }, sliceBy: ['entity'] })).toMatchObject({ exitCode: 0 });
+    expect(await health()).toEqual([
+      { slice: '', n: 3, api: -1, uncounted: true },
+      { slice: 'entity=a', n: 5, api: 5, uncounted: false },
+    ]);
+    expect(await sync({})).toMatchObject({ exitCode: 0 });
+    expect(await health()).toEqual([whole]);
+  });
 });
