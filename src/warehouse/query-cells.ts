@@ -7,13 +7,35 @@ async function createUtcConverter(): Promise<DuckDBValueConverter<Json>> {
   const { DuckDBIntervalValue, DuckDBTimestampTZValue, DuckDBTimestampValue, JsonDuckDBValueConverter } =
     await import('@duckdb/node-api');
   const convert: DuckDBValueConverter<Json> = (value, type) => {
+    if (isMoment(value) && !value.isFinite) return writeEndless(value);
     if (value instanceof DuckDBTimestampTZValue)
-      return `${new DuckDBTimestampValue(value.micros).toString()}+00`;
+      return `${withFirstYear(new DuckDBTimestampValue(value.micros).toString())}+00`;
+    if (isMoment(value)) return withFirstYear(value.toString());
     // The library gives an object of months, days and microseconds.
     if (value instanceof DuckDBIntervalValue) return value.toString();
     return JsonDuckDBValueConverter(value, type, convert);
   };
   return convert;
+}
+
+/** A date or a timestamp of any precision, as the library gives it. */
+interface Moment {
+  readonly isFinite: boolean;
+  toString(): string;
+}
+
+function isMoment(value: unknown): value is Moment {
+  return typeof value === 'object' && value !== null && 'isFinite' in value;
+}
+
+// To the library it is the largest count of days or of fractions of a second, in most types.
+function writeEndless(value: Moment): string {
+  return Object.values(value).some((count) => Number(count) < 0) ? '-infinity' : 'infinity';
+}
+
+// The library calls the year before the first one 0.
+function withFirstYear(text: string): string {
+  return text.replace(/^0000(-\d\d-\d\d)/, '0001$1 (BC)');
 }
 
 /** A cell of a result: numbers that a double cannot hold are text; lists and structs become JSON text. */

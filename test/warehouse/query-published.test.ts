@@ -37,6 +37,28 @@ describe('queryPublished', () => {
     expect(rows).toEqual([['1 month 2 days 03:04:05.5', '-01:00:00']]);
   });
 
+  it.each([
+    `'infinity'::DATE`,
+    `'-infinity'::DATE`,
+    `'infinity'::TIMESTAMP`,
+    `'-infinity'::TIMESTAMPTZ`,
+    `'infinity'::TIMESTAMP_S`,
+    `'-infinity'::TIMESTAMP_MS`,
+    `'infinity'::TIMESTAMP_NS`,
+    `'0001-12-31 (BC)'::DATE`,
+    `'0001-12-31 (BC) 10:00:00.5'::TIMESTAMP`,
+    `'0001-12-31 (BC) 10:00:00+00'::TIMESTAMPTZ`,
+    `'0044-03-15 (BC) 10:00:00+00'::TIMESTAMPTZ`,
+    `'10000-01-01'::DATE`,
+  ])('writes %s as the engine does, in lists too', async (time) => {
+    const { rows } = await queryPublished(
+      await publish(),
+      `SELECT ${time}, to_json([${time}]::VARCHAR[])::VARCHAR AS text, [${time}]`,
+    );
+    const text = rows[0]?.[1];
+    expect(rows).toEqual([[(JSON.parse(String(text)) as string[])[0], text, text]]);
+  });
+
   it('gives at most the rows asked for', async () => {
     const { rows } = await queryPublished(await publish(), 'SELECT id FROM prompts ORDER BY id', {
       maxRows: 3,
