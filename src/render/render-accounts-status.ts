@@ -4,7 +4,7 @@ import type { Leftover } from '../accounts/find-leftovers.ts';
 import type { ExitCode } from '../model/errors.ts';
 import { isTurnedAway } from '../model/refused-run.ts';
 import { type AccountHealth, describeAccounts } from '../report/judge-account.ts';
-import { formatDuration } from '../text/duration.ts';
+import { describeAge, formatDuration } from '../text/duration.ts';
 import { formatCount } from '../text/format-count.ts';
 import { describeAccountErrors, type FailedAccount } from './describe-account-errors.ts';
 import { drawFittingTable } from './fitting-table.ts';
@@ -88,19 +88,17 @@ function describeRow({ account, health, status }: AccountStatus, nowMs: number):
     word,
     offered === 0 ? 'none' : `${formatCount(verified)} of ${formatCount(offered)} verified`,
     formatCount(rows),
-    oldestVerifiedAt === undefined ? 'never' : `${describeAge(oldestVerifiedAt, nowMs)} ago`,
+    oldestVerifiedAt === undefined ? 'never' : describeAge(nowMs - Date.parse(oldestVerifiedAt)),
     status.unreadable === undefined ? describeLastRun(status.lastRun, nowMs) : 'not readable',
   ];
 }
 
 function describeLastRun(run: RunReport | undefined, nowMs: number): string {
   if (run === undefined) return 'none';
-  const age = describeAge(run.startedAt, nowMs);
-  return run.status === 'running' ? `running for ${age}` : `${run.status}, ${age} ago`;
-}
-
-function describeAge(iso: string, nowMs: number): string {
-  return formatDuration(nowMs - Date.parse(iso));
+  const ageMs = nowMs - Date.parse(run.startedAt);
+  return run.status === 'running'
+    ? `running for ${formatDuration(ageMs)}`
+    : `${run.status}, ${describeAge(ageMs)}`;
 }
 
 const MOST_LEFTOVERS = 10;

@@ -1,5 +1,5 @@
 import { describeRestore, describeUnknownRestore } from '../text/describe-restore.ts';
-import { formatDuration } from '../text/duration.ts';
+import { describeAge } from '../text/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../model/reports.ts';
 import { isUnfinished } from '../model/run-report.ts';
 import { nameScan } from '../model/stream.ts';
@@ -31,7 +31,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
       describeVerdict(row),
       describeRows(row),
       describeWatermark(row),
-      describeAge(row, nowMs),
+      describeVerified(row, nowMs),
       describeKey(row),
     ]),
     columns,
@@ -197,9 +197,9 @@ function describeWatermark({ watermark, newest }: StreamStatusRow): string {
   return newest?.stale === true ? `${watermark}, stale` : watermark;
 }
 
-function describeAge({ verifiedAt, fresh }: StreamStatusRow, nowMs: number): string {
+function describeVerified({ verifiedAt, fresh }: StreamStatusRow, nowMs: number): string {
   if (verifiedAt === undefined) return '-';
-  const age = `${formatDuration(nowMs - Date.parse(verifiedAt))} ago`;
+  const age = describeAge(nowMs - Date.parse(verifiedAt));
   return fresh ? `${age}, fresh` : age;
 }
 

@@ -1,4 +1,4 @@
-import { formatDuration } from '../text/duration.ts';
+import { formatDuration, isAhead } from '../text/duration.ts';
 
 /** A count for an axis: `950`, `1.5k`, `20M`. */
 export function formatShort(count: number): string {
@@ -42,10 +42,11 @@ export function formatTime(iso: string): string {
   return iso.slice(11, 16);
 }
 
-/** How long before another a moment was: `3 h 20 min before`. */
+/** How long before another a moment was: `3 h 20 min before`; `after`, where a clock was wrong. */
 export function formatAge(iso: string, nowIso: string): string {
   const ms = Date.parse(nowIso) - Date.parse(iso);
-  return Number.isNaN(ms) ? '' : `${formatDuration(ms)} before`;
+  if (Number.isNaN(ms)) return '';
+  return isAhead(ms) ? `${formatDuration(-ms)} after` : `${formatDuration(ms)} before`;
 }
 
 /** A share for people: `0%`, `<0.1%`, `12.3%`, `100%` only where it is all of it. */

@@ -32,6 +32,16 @@ export function formatDuration(ms: number): string {
   return hours % 24 === 0 ? `${days} d` : `${days} d ${hours % 24} h`;
 }
 
+/** How long ago a moment was: `48 min ago`. One to come was written by a wrong clock: `2 d ahead of the clock`. */
+export function describeAge(ageMs: number): string {
+  return isAhead(ageMs) ? `${formatDuration(-ageMs)} ahead of the clock` : `${formatDuration(ageMs)} ago`;
+}
+
+/** Whether a moment of that age is still to come, by more than the clocks of two machines differ. */
+export function isAhead(ageMs: number): boolean {
+  return ageMs <= -UNIT_MS.m;
+}
+
 /** The time that a quota lasts, after a number of requests: `an hour`, `in 15 min`. */
 export function describeWindow(windowMs: number): string {
   return windowMs === UNIT_MS.h ? 'an hour' : `in ${formatDuration(windowMs)}`;
