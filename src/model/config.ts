@@ -83,7 +83,10 @@ const partitionRule = z
 
 const streamName = z
   .string()
-  .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'must be lower-case letters, digits and underscores, e.g. my_endpoint');
+  .regex(
+    /^[a-z_][a-z0-9_]{0,62}$/,
+    'must be lower-case letters, digits and underscores, at most 63 and no digit first, e.g. my_endpoint',
+  );
 
 const endpointPath = z
   .string()

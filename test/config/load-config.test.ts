@@ -167,7 +167,11 @@ describe('loadConfig: validation', () => {
     ],
     [
       'streams: { "a\u001b[31m": {} }',
-      'sluice.yaml:7:12 streams.a\\u{1b}[31m: must be lower-case letters, digits and underscores, e.g. my_endpoint',
+      'sluice.yaml:7:12 streams.a\\u{1b}[31m: must be lower-case letters, digits and underscores, at most 63 and no digit first, e.g. my_endpoint',
+    ],
+    [
+      `streams: { ${'a'.repeat(64)}: { path: a } }`,
+      `sluice.yaml:7:12 streams.${'a'.repeat(64)}: must be lower-case letters, digits and underscores, at most 63 and no digit first, e.g. my_endpoint`,
     ],
     ['streams: { a: { path: a, pageSize: 0 } }', 'sluice.yaml:7:26 streams.a.pageSize: must be at least 2'],
     ['streams: { a: { path: a, pageSize: -5 } }', 'sluice.yaml:7:26 streams.a.pageSize: must be at least 2'],
