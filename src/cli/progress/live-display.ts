@@ -3,6 +3,7 @@ import type { Clock } from '../../model/clock.ts';
 import type { ProgressEvent } from '../../model/progress.ts';
 import type { Output } from '../terminal/output.ts';
 import type { LogWriter } from './log-writer.ts';
+import { measureWidth } from '../../render/measure-width.ts';
 import { withName } from '../../text/name-once.ts';
 import type { AccountsDisplay } from './accounts-display.ts';
 import { type AccountProgress, followAccount, placeAccount } from './accounts-state.ts';
@@ -78,20 +79,36 @@ function createLivePicture(
   // Without hiding the cursor, no exit handler is needed to restore it.
   const update = createLogUpdate(terminal.stream as NodeJS.WritableStream, { showCursor: true });
   let isClosed = false;
+  let shown = '';
+  let shownColumns = 0;
 
   function draw(): void {
+    const columns = terminal.columns() ?? 80;
+    if (columns < shownColumns) clear();
     const picture = render({
       // Some consoles wrap a line that fills the last column.
-      columns: (terminal.columns() ?? 80) - 1,
+      columns: columns - 1,
       nowMs: clock.now(),
       hasUnicode: terminal.hasUnicode,
       paint: terminal.paint,
     });
-    if (picture !== '') update(output.mask(picture));
+    if (picture === '') return;
+    shown = output.mask(picture);
+    shownColumns = columns;
+    update(shown);
+  }
+
+  /** Erases the picture, with the rows into which a terminal that has become narrower wrapped its lines. */
+  function clear(): void {
+    update.clear();
+    const columns = terminal.columns() ?? 80;
+    if (columns < shownColumns) terminal.stream.write(ERASE_ROW_ABOVE.repeat(countWraps(shown, columns)));
+    shown = '';
+    shownColumns = 0;
   }
 
   output.guardNotes((write) => {
-    update.clear();
+    clear();
     write();
     draw();
   });
@@ -109,6 +126,14 @@ function createLivePicture(
       output.guardNotes(undefined);
     },
   };
+}
+
+const ERASE_ROW_ABOVE = '\u001b[1A\u001b[2K';
+
+/** How many rows more than lines a terminal of this width shows. */
+function countWraps(picture: string, columns: number): number {
+  const rows = picture.split('\n').map((line) => Math.ceil(measureWidth(line) / columns));
+  return rows.reduce((wraps, count) => wraps + Math.max(0, count - 1), 0);
 }
 
 const KEPT: readonly ProgressEvent['type'][] = ['warning', 'stream-restarted'];

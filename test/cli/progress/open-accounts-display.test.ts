@@ -5,6 +5,7 @@ import { keyRefused as error, makeAccountEnd } from '../support/account-ends.ts'
 import { createWorld, noGlobals, stoppedClock } from '../support/capture.ts';
 import { page, start } from '../support/progress-events.ts';
 import { NOW_MS } from '../support/reports.ts';
+import { createTerminalScreen } from '../support/terminal-screen.ts';
 
 const ESCAPE = '\u001b';
 const utf8 = { LANG: 'en_US.UTF-8', NO_COLOR: '1' };
@@ -106,6 +107,39 @@ describe('on a terminal', () => {
     const lines = withoutEscapes(draw()).split('\n');
     expect(lines).toContain('› other  0/2 streams  …');
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(23);
+  });
+
+  it('leaves no rows of an earlier picture behind when the terminal becomes narrower', async () => {
+    const { display, draw, stderr, context } = await open(['acme', 'globex', 'initech']);
+    const screen = createTerminalScreen(80);
+    let seen = 0;
+    const look = () => {
+      const text = stderr.text();
+      screen.write(text.slice(seen));
+      seen = text.length;
+      return screen.rows().flatMap((row) => (row === '' ? [] : row.slice(0, 8)));
+    };
+    const resize = (columns: number) => {
+      look();
+      Object.assign(stderr, { columns });
+      screen.resize(columns);
+    };
+    const picture = ['› acme  ', '› globex', '0 of 3 a'];
+    context.output.writeNote('kept');
+    begin(display, 'acme');
+    begin(display, 'globex');
+    draw();
+    expect(look()).toEqual(['kept', ...picture]);
+    resize(30);
+    draw();
+    expect(look()).toEqual(['kept', ...picture]);
+    resize(24);
+    context.output.writeNote('stopping');
+    expect(look()).toEqual(['kept', 'stopping', ...picture]);
+    resize(60);
+    draw();
+    expect(look()).toEqual(['kept', 'stopping', ...picture]);
+    display.close();
   });
 
   it('shows no secret', async () => {
