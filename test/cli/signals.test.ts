@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../src/model/errors.ts';
 import { listenForSignals } from '../../src/cli/terminal/signals.ts';
+import { run } from './support/capture.ts';
 
 function createHost() {
   const listeners = new Map<string, () => void>();
@@ -30,20 +31,22 @@ describe('the first signal', () => {
     ['SIGTERM', 143],
   ])('%s aborts with exit code %i and one line', (signal, exitCode) => {
     const { control, raise, notes, done } = createHost();
+    control.choose('keep-pages');
     raise(signal);
     expect(control.signal.reason).toBeInstanceOf(AbortedError);
     expect(control.signal.reason).toMatchObject({ code: 'aborted', exitCode });
+    expect(control.signal.reason).toHaveProperty('hint', expect.stringContaining('to continue'));
     expect(notes).toEqual([
       'stopping: keeping the pages already paid for; press Ctrl-C again to quit at once',
     ]);
     expect(done).toEqual([]);
   });
 
-  it('closes a server without that line', () => {
+  it('closes other work without that line, also before a command chose anything', () => {
     const { control, raise, notes } = createHost();
-    control.choose('close');
     raise('SIGTERM');
     expect({ aborted: control.signal.aborted, notes }).toEqual({ aborted: true, notes: [] });
+    expect(control.signal.reason).not.toHaveProperty('hint', expect.stringContaining('to continue'));
   });
 
   it('ends a command that has nothing to keep', () => {
@@ -56,7 +59,8 @@ describe('the first signal', () => {
 
 describe('the second signal', () => {
   it('ends the process at once, also when it is the other one', () => {
-    const { raise, pass, done, notes } = createHost();
+    const { control, raise, pass, done, notes } = createHost();
+    control.choose('keep-pages');
     raise('SIGINT');
     pass(600);
     raise('SIGTERM');
@@ -66,6 +70,7 @@ describe('the second signal', () => {
 
   it('is the first one still where it comes right after it, as `timeout` and npm send it', () => {
     const { control, raise, pass, done, notes } = createHost();
+    control.choose('keep-pages');
     raise('SIGTERM');
     raise('SIGTERM');
     pass(300);
@@ -77,4 +82,19 @@ describe('the second signal', () => {
     raise('SIGTERM');
     expect(done).toEqual(['kill 7 SIGTERM', 'exit 143']);
   });
+});
+
+describe('pages are kept', () => {
+  it('while a run reads, and not before or after it', async () => {
+    const { stops } = await run(['sync']);
+    expect(stops).toEqual(['keep-pages', 'close']);
+  });
+
+  it.each([['check'], ['plan'], ['sync', '--dry-run'], ['plan', '--offline'], ['quarantine', 'retry']])(
+    'by no %s %s',
+    async (...argv) => {
+      const { stops } = await run(argv);
+      expect(stops).not.toContain('keep-pages');
+    },
+  );
 });

@@ -66,10 +66,12 @@ async function tell(
     if (globals.json !== true) output.writeResult(`${part}\n`);
   };
   const heading = (title: string) => show(writeHeading(title, output.stdout.paint));
+  // The next demo starts over, so it keeps no pages.
+  const own = { ...context, chooseStop: () => undefined };
   const syncAll = async () => {
     // The simulated day passes in no time, so by the freshness rule nothing could be new yet.
     const options = { sync: { force: true }, wantsMetrics: false };
-    const { report } = await syncAccounts(context, globals, { ...known, chosen: known.accounts }, options);
+    const { report } = await syncAccounts(own, globals, { ...known, chosen: known.accounts }, options);
     show(`\n${renderAccountsReport(report, { nowMs: clock.now(), columns: output.stdout.columns() })}\n`);
     return report;
   };

@@ -20,7 +20,7 @@ export interface CliContext {
   readonly cwd: string;
   /** Aborts with an AbortedError, which carries the exit code, at the first Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
-  /** Sets what that first Ctrl-C or SIGTERM does; by default it keeps a run's pages. */
+  /** Sets what that first Ctrl-C or SIGTERM does; by default everything open is closed. */
   readonly chooseStop: (behaviour: StopBehaviour) => void;
   readonly engine: Engine;
   /** The account a command works on; undefined for a config without accounts, or for all of them. */

@@ -85,14 +85,12 @@ export class ScheduledAccounts implements ScheduledRuns {
     const { context } = this.#options;
     const startedAtMs = context.clock.now();
     this.record.begin(startedAtMs);
-    context.chooseStop('keep-pages');
     const later = await this.#sync(reason).then(
       (report) => this.#settle(report, startedAtMs),
       (thrown: unknown) => this.#refuse(toSyncError(thrown), startedAtMs),
     );
     this.#runs += 1;
     this.record.end();
-    context.chooseStop('close');
     return later;
   }
 

@@ -85,7 +85,6 @@ export class ScheduledSyncs implements ScheduledRuns {
   async run(reason: TickReason): Promise<TryLater | undefined> {
     const { context, log } = this.#options;
     this.record.begin(context.clock.now());
-    context.chooseStop('keep-pages');
     const traces = followTraces(context, {});
     const ended = await this.#sync(reason, traces);
     this.#runs += 1;
@@ -97,7 +96,6 @@ export class ScheduledSyncs implements ScheduledRuns {
     this.record.judge(ended.startedAtMs, isOutage(this.#lastExitCode, errors));
     logWarnings(this.#options.log, await tellEnd(this.#listObservers(traces), ended));
     this.record.end();
-    context.chooseStop('close');
     if (report !== undefined || reason !== 'again') this.#unfinished = report && listUnfinished(report);
     return findTryLater(this.#lastExitCode, errors);
   }

@@ -57,6 +57,7 @@ export async function syncAccounts(
   const display = await openAccountsDisplay(context, globals, names);
   const describe = await describeChosen(context, globals, known);
   const runs = new AccountRuns(context, globals, { ...options, display, describe, known });
+  context.chooseStop('keep-pages');
   try {
     const { runAccounts } = await import('../../accounts/run-accounts.ts');
     const accounts = await runAccounts(
@@ -75,6 +76,7 @@ export async function syncAccounts(
       settings: runs.settings,
     };
   } finally {
+    context.chooseStop('close');
     display.close();
   }
 }

@@ -20,6 +20,7 @@ export async function syncOnce(
   const { clock, engine, signal } = context;
   const startedAtMs = clock.now();
   const display = await openProgressDisplay(context, globals);
+  context.chooseStop('keep-pages');
   try {
     const shown: RunObserver = { name: 'the display', onEvent: display.onProgress };
     const observers = [...(options.observers ?? []), shown];
@@ -27,6 +28,7 @@ export async function syncOnce(
   } catch (thrown) {
     return { startedAtMs, error: toSyncError(thrown) };
   } finally {
+    context.chooseStop('close');
     display.close();
   }
 }

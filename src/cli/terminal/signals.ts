@@ -10,7 +10,7 @@ export interface SignalHost {
   exit(code: number): unknown;
 }
 
-/** What the first Ctrl-C or SIGTERM does: a run keeps its pages, a server closes, anything else just ends. */
+/** What the first Ctrl-C or SIGTERM does: a run keeps its pages, other work closes what it has open, the rest just ends. */
 export type StopBehaviour = 'keep-pages' | 'close' | 'quit';
 
 /** How the process is stopped. */
@@ -38,7 +38,7 @@ export function listenForSignals(
   monotonic: () => number,
 ): StopControl {
   const controller = new AbortController();
-  let behaviour: StopBehaviour = 'keep-pages';
+  let behaviour: StopBehaviour = 'close';
   let stoppedAtMs = -Infinity;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     host.on(signal, () => {
@@ -51,7 +51,7 @@ export function listenForSignals(
       if (behaviour === 'keep-pages') {
         output.writeNote('stopping: keeping the pages already paid for; press Ctrl-C again to quit at once');
       }
-      controller.abort(toAbortedError(signal));
+      controller.abort(toAbortedError(signal, behaviour));
     });
   }
   return {
@@ -62,10 +62,11 @@ export function listenForSignals(
   };
 }
 
-function toAbortedError(signal: StopSignal): AbortedError {
+function toAbortedError(signal: StopSignal, behaviour: StopBehaviour): AbortedError {
+  const continues = behaviour === 'keep-pages' ? ' to continue' : '';
   return new AbortedError(`stopped by ${signal}`, {
     code: 'aborted',
-    hint: 'Nothing is left half done; run the same command again to continue.',
+    hint: `Nothing is left half done; run the same command again${continues}.`,
     exitCode: EXIT_CODES[signal],
   });
 }

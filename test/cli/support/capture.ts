@@ -27,6 +27,8 @@ export interface Captured {
   readonly stderr: string;
   readonly calls: ReturnType<typeof createFakeEngine>['calls'];
   readonly stop: StopBehaviour | undefined;
+  /** Each choice of it, in order. */
+  readonly stops: readonly StopBehaviour[];
 }
 
 /** A stream that keeps what is written to it. */
@@ -51,9 +53,9 @@ export const stoppedClock: Clock = {
 
 /** Runs a command line in a captured world. */
 export async function run(argv: readonly string[], world: World = {}): Promise<Captured> {
-  const { context, stdout, stderr, calls, stop } = createWorld(world);
+  const { context, stdout, stderr, calls, stops } = createWorld(world);
   const exitCode = await runCli(argv, context);
-  return { exitCode, stdout: stdout.text(), stderr: stderr.text(), calls, stop: stop() };
+  return { exitCode, stdout: stdout.text(), stderr: stderr.text(), calls, stop: stops.at(-1), stops };
 }
 
 /** No option that all commands have. */
@@ -72,7 +74,7 @@ export function createWorld(world: World = {}) {
   const stderr = createCapture(columns);
   const secrets = new Set<string>();
   const { engine, calls } = createFakeEngine(world.engine);
-  let stop: StopBehaviour | undefined;
+  const stops: StopBehaviour[] = [];
   const context: CliContext = {
     output: createOutput({ stdout, stderr, env, mask: (text) => redact(text, [...secrets]) }),
     env,
@@ -81,11 +83,11 @@ export function createWorld(world: World = {}) {
     cwd,
     signal: world.signal ?? new AbortController().signal,
     chooseStop: (behaviour) => {
-      stop = behaviour;
+      stops.push(behaviour);
     },
     engine,
     keepSecret: (secret) => void secrets.add(secret),
     prompt: world.prompt,
   };
-  return { context, stdout, stderr, calls, stop: () => stop };
+  return { context, stdout, stderr, calls, stop: () => stops.at(-1), stops };
 }
