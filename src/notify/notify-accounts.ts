@@ -26,6 +26,8 @@ export interface NotifiedAccount {
 /** How a sync of several accounts ended. */
 export interface EndedSync {
   readonly exitCode: ExitCode;
+  /** All that the sync was of, also those whose config could not be read. */
+  readonly accountCount: number;
   /** What kept a file that joins the accounts from being written. */
   readonly joint?: ReportedError | undefined;
 }
@@ -41,7 +43,7 @@ interface AccountNotice extends NotifiedAccount {
  */
 export async function notifyAccounts(
   accounts: readonly NotifiedAccount[],
-  { exitCode, joint }: EndedSync,
+  { exitCode, accountCount, joint }: EndedSync,
   effects: NotifyEffects,
 ): Promise<readonly string[]> {
   const day = new Date(effects.clock.now()).toISOString().slice(0, 10);
@@ -59,7 +61,7 @@ export async function notifyAccounts(
   );
   // Also of accounts that no notice names: a program inherits one environment.
   const secrets = [...new Set(accounts.flatMap(({ settings }) => listSecrets(settings)))];
-  const facts = { exitCode, joint, accountCount: accounts.length, secrets };
+  const facts = { exitCode, joint, accountCount, secrets };
   const sent = await Promise.all(
     groupByTarget(due).map(async (group) => ({ group, flaw: await sendGroup(group, facts, effects) })),
   );
@@ -130,7 +132,6 @@ function describeTarget({ notify }: NotifySettings, event: NotifyEvent): unknown
 
 /** What a message says of the whole sync, and what it must not say. */
 interface SyncFacts extends EndedSync {
-  readonly accountCount: number;
   /** Of all accounts. */
   readonly secrets: readonly string[];
 }

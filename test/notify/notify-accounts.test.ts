@@ -58,10 +58,16 @@ function createProject(rulesOf: (account: string) => NotifyRules = () => ({ fail
     down,
     memoryOf: (account: string) => join(stateOf(account), 'notified.json'),
     /** Tells how a sync ended; returns the warnings. */
-    tell: (runs: Runs, exitCode: ExitCode = 5, env: NodeJS.ProcessEnv = {}, joint?: ReportedError) =>
+    tell: (
+      runs: Runs,
+      exitCode: ExitCode = 5,
+      env: NodeJS.ProcessEnv = {},
+      joint?: ReportedError,
+      accountCount = Object.keys(runs).length,
+    ) =>
       notifyAccounts(
         Object.entries(runs).map(toAccount),
-        { exitCode, joint },
+        { exitCode, accountCount, joint },
         {
           clock,
           env,
@@ -264,6 +270,14 @@ describe('a message about several accounts', () => {
     expect(message.text).not.toMatch(/[<>]/);
     expect(body).not.toMatch(/\\u001b|\\n|\u202e/);
     expect(message.accounts[1]?.error?.message).toContain(String.raw`\x1b[31m\u{202e} error: forged`);
+  });
+
+  it('count the accounts whose config could not be read, too', async () => {
+    const project = createProject(() => ({ success: HOOK }));
+    const done = { report: makeRunReport({ exitCode: 0 }) };
+    await project.tell({ acme: done, globex: done }, 5, {}, undefined, 3);
+    expect(project.posted[0]?.message).toMatchObject({ event: 'success', accountCount: 3 });
+    expect(project.posted[0]?.message.summary).toMatch(/^2 of 3 accounts: /);
   });
 
   it('lists 100 of them, names 5 in its sentence, counts all, and remembers each', async () => {

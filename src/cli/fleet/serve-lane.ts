@@ -64,7 +64,7 @@ export async function serveLane(given: LaneArguments, host: LaneHostProcess): Pr
       const effects = { clock: systemClock, env: withoutSecretVariables(host.env, accounts) };
       return host.engine.notifyAccounts(
         told,
-        { exitCode: report?.exitCode ?? error?.exitCode ?? 1 },
+        { exitCode: report?.exitCode ?? error?.exitCode ?? 1, accountCount: 1 },
         effects,
       );
     },

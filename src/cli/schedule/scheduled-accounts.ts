@@ -193,7 +193,7 @@ export class ScheduledAccounts implements ScheduledRuns {
       const settings = this.#settings.get(account);
       return settings === undefined ? [] : [{ account, settings, run }];
     });
-    const end = { exitCode: error.exitCode };
+    const end = { exitCode: error.exitCode, accountCount: known.chosen.length };
     // Secrets may have got other names since the config was read last.
     return tellAccounts(context, { told, end, accounts: [...this.#known.accounts, ...known.accounts] });
   }

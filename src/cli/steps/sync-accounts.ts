@@ -69,7 +69,11 @@ export async function syncAccounts(
       : await context.engine.publishJoint(known, { clock, signal });
     const { reportAccounts } = await import('../../accounts/report-accounts.ts');
     const report = reportAccounts(accounts, joint, { startedAtMs, finishedAtMs: clock.now() });
-    const warnings = await runs.sendNotices({ exitCode: report.exitCode, joint: report.error });
+    const warnings = await runs.sendNotices({
+      exitCode: report.exitCode,
+      accountCount: accounts.length,
+      joint: report.error,
+    });
     return {
       report: { ...report, warnings },
       facts: inOrder(runs.facts, names),
