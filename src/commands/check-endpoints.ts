@@ -13,6 +13,7 @@ import {
   type Sample,
 } from '../storage/unseen-names.ts';
 import { attempt, okItem, type Outcome, warningItem } from './check-outcome.ts';
+import { formatCountOf } from '../text/format-count.ts';
 
 /** Records of an unpaginated answer in which config's names are looked up. */
 const SAMPLE_RECORDS = 100;
@@ -87,7 +88,7 @@ async function checkEndpoint(
   const { total, records, masked, slowness } = await askEndpoint(asking, stream);
   refuseUnread(stream, { total, records, masked });
   const unknown = stream.paginated ? 'no total declared' : 'a large response, counted when it is synced';
-  const rows = total === undefined ? unknown : `${total.toLocaleString('en-US')} rows`;
+  const rows = total === undefined ? unknown : formatCountOf(total, 'row');
   return {
     item: okItem(stream.name, `${stream.path}: ${slowness === undefined ? rows : 'a slow answer'}`),
     warnings: [...(slowness === undefined ? [] : [slowness]), ...findUnseenNames(stream, records, masked)],

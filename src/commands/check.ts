@@ -6,7 +6,7 @@ import type { AccountOfConfig } from '../model/account.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { LockedError } from '../model/errors.ts';
 import { formatDuration } from '../text/duration.ts';
-import { formatCount } from '../text/format-count.ts';
+import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { hintAfterRequests } from '../text/hint-after-requests.ts';
 import type { Transport } from '../model/http.ts';
 import type { ProgressEvent } from '../model/progress.ts';
@@ -183,7 +183,7 @@ function describeQuota({ limit, remaining, resetAtMs }: QuotaSnapshot, nowMs: nu
     {
       item: okItem(
         'quota',
-        `${formatCount(remaining)} of ${formatCount(limit)} requests left, resets in ${reset}`,
+        `${formatCount(remaining)} of ${formatCountOf(limit, 'request')} left, resets in ${reset}`,
       ),
       error: undefined,
     },

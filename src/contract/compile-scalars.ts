@@ -5,6 +5,7 @@ import { compilePattern, type JsonObject } from './find-schema-problems.ts';
 import { compileFormat, isTemporalFormat } from './formats.ts';
 import { reportIssue } from './report-issue.ts';
 import { describeKind } from './value-kinds.ts';
+import { formatCountOf } from '../text/format-count.ts';
 
 /** The first thing wrong with a value, or undefined. */
 type Find<T> = (value: T) => string | undefined;
@@ -78,13 +79,15 @@ function listTextRules(json: JsonObject): readonly Find<string>[] {
   return [
     typeof minLength === 'number'
       ? (text: string) =>
-          countCharacters(text) < minLength ? `is shorter than ${minLength} characters` : undefined
+          countCharacters(text) < minLength
+            ? `is shorter than ${formatCountOf(minLength, 'character')}`
+            : undefined
       : undefined,
     typeof maxLength === 'number'
       ? (text: string) =>
           // A text has at most as many characters as code units.
           text.length > maxLength && countCharacters(text) > maxLength
-            ? `is longer than ${maxLength} characters`
+            ? `is longer than ${formatCountOf(maxLength, 'character')}`
             : undefined
       : undefined,
     expression === undefined

@@ -88,7 +88,8 @@ export function describeDrift(stream: Stream, scan: FetchedScan, merged: boolean
 const DRIFTS: Readonly<Record<DriftCause, (scan: FetchedScan) => string>> = {
   moved: ({ rescans }) => `the data moved while it was read${TIMES[rescans] ?? ''}`,
   contradiction: () => 'the API contradicts itself while its data is unchanged',
-  'too-long': ({ pages }) => `its ${pages} pages take longer than a day, and the data moved meanwhile`,
+  'too-long': ({ pages }) =>
+    `its ${formatCountOf(pages, 'page')} ${verbOf(pages, 'takes', 'take')} longer than a day, and the data moved meanwhile`,
 };
 
 const TIMES: readonly string[] = ['', ', twice over', ', three times over'];

@@ -7,7 +7,7 @@ import type { Turn } from '../run/turn.ts';
 import { companionSource, toFieldName } from '../schema/field-paths.ts';
 import { namesField } from '../schema/field-rules.ts';
 import type { ColumnPlan } from '../schema/resolve-columns.ts';
-import { formatCountOf } from '../text/format-count.ts';
+import { formatCountOf, verbOf } from '../text/format-count.ts';
 import type { Database } from '../warehouse/database.ts';
 import { tableExists } from '../warehouse/evolve-table.ts';
 import { countLiveRows } from '../warehouse/live-rows.ts';
@@ -119,6 +119,6 @@ export function describeRehashed(stream: Stream, load: PreparedLoad, inserted: n
   const columns = findRehashed(load);
   if (columns.length === 0 || inserted === 0) return [];
   return [
-    `${nameOf(stream)}: defaults.hashKey changed since its last sync, and its key (${columns.join(', ')}) is hashed: ${inserted} rows are new, and those with the old hashes stay next to them. To start over: ${startOver(stream)}`,
+    `${nameOf(stream)}: defaults.hashKey changed since its last sync, and its key (${columns.join(', ')}) is hashed: ${formatCountOf(inserted, 'row')} ${verbOf(inserted, 'is', 'are')} new, and those with the old hashes stay next to them. To start over: ${startOver(stream)}`,
   ];
 }

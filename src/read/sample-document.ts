@@ -11,6 +11,7 @@ import { compileMask, type RecordMask } from '../schema/mask-records.ts';
 import { type Asker, describeApi } from './request-page.ts';
 import { DocumentReading, readRecords, type RecordsPlace } from './read-document.ts';
 import { WHOLE_DATASET } from './request-document.ts';
+import { formatCountOf } from '../text/format-count.ts';
 
 /** How much of an unpaginated response is read for a sample, bytes; most are smaller and are counted. */
 const SAMPLE_BYTES = 16 * 2 ** 20;
@@ -107,7 +108,7 @@ class AnswerHeadReader {
   get slowness(): string | undefined {
     return this.#slowBytes === undefined
       ? undefined
-      : `its answer had not ended after ${formatDuration(SAMPLE_MS)} and ${this.#slowBytes.toLocaleString('en-US')} bytes; a sync continues reading as long as data arrives, unless --deadline ends it`;
+      : `its answer had not ended after ${formatDuration(SAMPLE_MS)} and ${formatCountOf(this.#slowBytes, 'byte')}; a sync continues reading as long as data arrives, unless --deadline ends it`;
   }
 
   readonly sink: BodySink = async (chunks) => {

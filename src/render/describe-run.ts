@@ -82,17 +82,17 @@ export function describeUnderWay(run: RunUnderWay | undefined, nowMs: number): s
 
 function describeReading({ state, pagesDone, pagesPlanned, rowsDone, rowsDeclared }: StreamUnderWay): string {
   if (state === 'queued' || state === 'finished') return state;
-  const pages = `${formatCount(pagesDone)}${ofAll(pagesPlanned)} pages`;
-  return `${state}, ${pages}, ${formatCount(rowsDone)}${ofAll(rowsDeclared)} rows`;
+  return `${state}, ${ofAll(pagesDone, pagesPlanned, 'page')}, ${ofAll(rowsDone, rowsDeclared, 'row')}`;
 }
 
-function ofAll(count: number | undefined): string {
-  return count === undefined ? '' : ` of ${formatCount(count)}`;
+function ofAll(count: number, all: number | undefined, noun: string): string {
+  return all === undefined
+    ? formatCountOf(count, noun)
+    : `${formatCount(count)} of ${formatCountOf(all, noun)}`;
 }
 
 function describeCost(report: RunReport, nowMs: number): string {
-  const retries =
-    report.retries > 0 ? ` (${report.retries === 1 ? '1 retry' : `${report.retries} retries`})` : '';
+  const retries = report.retries > 0 ? ` (${formatCountOf(report.retries, 'retry', 'retries')})` : '';
   const durationMs = Date.parse(report.finishedAt) - Date.parse(report.startedAt);
   const parts = [
     `${formatCountOf(report.requests, 'request')} used${retries}`,

@@ -1,5 +1,5 @@
 import type { DiscoveredField } from '../model/discover-report.ts';
-import { formatCount } from '../text/format-count.ts';
+import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { toSafeCell } from './safe-text.ts';
 import type { TableColumn } from './table.ts';
 import { drawTable, drawTableWithin, measureTable } from './table.ts';
@@ -31,7 +31,7 @@ export function drawFields(fields: readonly DiscoveredField[], columns: number |
   const shown = fields.slice(0, MOST_FIELDS);
   const more = fields.length - shown.length;
   const table = drawColumns(shown, columns);
-  return more === 0 ? table : `${table}\nand ${formatCount(more)} more fields (--json has them all)`;
+  return more === 0 ? table : `${table}\nand ${formatCountOf(more, 'more field')} (--json has them all)`;
 }
 
 function drawColumns(fields: readonly DiscoveredField[], columns: number | undefined): string {

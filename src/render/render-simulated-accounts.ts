@@ -1,4 +1,4 @@
-import { formatCount } from '../text/format-count.ts';
+import { formatCount, formatCountOf } from '../text/format-count.ts';
 
 /** A simulator that serves accounts. */
 export interface ServedAccounts {
@@ -16,9 +16,9 @@ export interface ServedAccounts {
 export function describeServedAccounts(served: ServedAccounts): string {
   const { baseUrl, origin, day, requestsPerHour, burstPerSecond, accounts, settings } = served;
   const revoked = accounts.filter((account) => account.revoked).map(({ name }) => name);
-  const many = accounts.length === 1 ? '1 account' : `${formatCount(accounts.length)} accounts`;
+  const many = formatCountOf(accounts.length, 'account');
   return [
-    `Serving ${baseUrl} to ${many}: data up to ${day}, ${formatCount(requestsPerHour)} requests an hour ` +
+    `Serving ${baseUrl} to ${many}: data up to ${day}, ${formatCountOf(requestsPerHour, 'request')} an hour ` +
       `and ${formatCount(burstPerSecond)} a second for each key.`,
     ...(revoked.length === 0 ? [] : [`Revoked, answered 401: ${revoked.join(', ')}.`]),
     '',

@@ -79,7 +79,7 @@ function describeRow(stream: ComparedStream): readonly string[] {
   const compared =
     extent === 'exact'
       ? `all ${formatCountOf(rowsCompared, 'row')}`
-      : `${formatCount(rowsCompared)} of ${formatCount(rowsDeclared)} rows${describeShare(stream)}`;
+      : `${formatCount(rowsCompared)} of ${rowsDeclared === undefined ? '- rows' : formatCountOf(rowsDeclared, 'row')}${describeShare(stream)}`;
   return [name, compared, formatCount(missing), formatCount(extra), formatCount(differing)];
 }
 

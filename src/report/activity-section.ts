@@ -4,7 +4,7 @@ import { formatDuration } from '../text/duration.ts';
 import type { ReportData, RunFacts } from '../model/report-data.ts';
 import { type Bar, drawBarChart } from './bar-chart.ts';
 import type { ChartSet } from './chart.ts';
-import { formatCount, formatCountOf } from '../text/format-count.ts';
+import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
 import { formatDay, formatMoment, formatShort, formatStamp, formatTime } from './format-values.ts';
 import { html, type Markup } from './markup.ts';
 import { scaleCounts, scaleDurations } from './scales.ts';
@@ -26,13 +26,13 @@ export function buildRunSection(data: ReportData, charts: ChartSet): Section {
 
 function drawRows(runs: readonly RunFacts[], { prefix, hasNumbers }: ChartSet): Markup {
   const bars = toBars(runs, ({ rows }) => [rows.inserted, rows.updated, rows.deleted, rows.quarantined]);
-  const total = (at: number) => formatCount(sum(bars, ({ values }) => values[at] ?? 0));
+  const total = (at: number) => sum(bars, ({ values }) => values[at] ?? 0);
   return drawBarChart({
     id: `${prefix}rows`,
     hasNumbers,
     title: 'New and changed rows',
     unit: 'rows per run',
-    description: `${describeRuns(runs)}: ${total(0)} rows new, ${total(1)} changed, ${total(2)} deleted, ${total(3)} records put in quarantine.`,
+    description: `${describeRuns(runs)}: ${formatCountOf(total(0), 'row')} new, ${formatCount(total(1))} changed, ${formatCount(total(2))} deleted, ${formatCountOf(total(3), 'record')} put in quarantine.`,
     parts: [
       { mark: 'first', label: 'new' },
       { mark: 'second', label: 'changed' },
@@ -130,7 +130,7 @@ export function buildQuotaSection(
   const left =
     quota?.remaining === undefined
       ? ''
-      : `${formatCount(quota.remaining)}${quota.limit === undefined ? '' : ` of ${formatCount(quota.limit)}`} requests were left when the server last said so${quota.resetAtMs === undefined ? '' : `, until ${formatMoment(new Date(quota.resetAtMs).toISOString())}`}. `;
+      : `${formatCount(quota.remaining)}${quota.limit === undefined ? '' : ` of ${formatCount(quota.limit)}`} ${verbOf(quota.limit ?? quota.remaining, 'request', 'requests')} ${verbOf(quota.remaining, 'was', 'were')} left when the server last said so${quota.resetAtMs === undefined ? '' : `, until ${formatMoment(new Date(quota.resetAtMs).toISOString())}`}. `;
   const body = html`${runs.length === 0 && drawEmpty('No request was sent yet.')} ${runs.length > 0 && chart}
   ${runs.length > 0 && html`<p class="remark">${left}Requests of runs only. Where a stream was read over several hours, its requests are spread evenly over them.</p>`}`;
   return { id: 'quota', heading: 'Quota', body };

@@ -3,7 +3,7 @@ import type { ReportData } from '../model/report-data.ts';
 import type { RecordedChange } from '../model/schema-report.ts';
 import { nameScan } from '../model/stream.ts';
 import { drawIcon } from './badge.ts';
-import { formatCount } from '../text/format-count.ts';
+import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { formatShortMoment } from './format-values.ts';
 import type { Health } from './judge-health.ts';
 import { cutText, html, type Markup, nameText } from './markup.ts';
@@ -118,6 +118,6 @@ export function buildQuarantineSection({ quarantine, showsValues }: ReportData):
       reasons,
     )
   }
-  ${total > told && html`<p class="remark">${formatCount(total - told)} more records for other reasons: <code>sluice quarantine list</code>.</p>`}`;
+  ${total > told && html`<p class="remark">${formatCountOf(total - told, 'more record')} for other reasons: <code>sluice quarantine list</code>.</p>`}`;
   return { id: 'quarantine', heading: 'Quarantine', body };
 }

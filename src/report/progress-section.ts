@@ -2,7 +2,7 @@ import { nameCause } from '../model/quota.ts';
 import type { ReportData } from '../model/report-data.ts';
 import type { RunUnderWay, StreamUnderWay } from '../model/run-under-way.ts';
 import { formatDuration } from '../text/duration.ts';
-import { formatCount } from '../text/format-count.ts';
+import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
 import { formatShortMoment } from './format-values.ts';
 import { html, type Markup, nameText, type Part } from './markup.ts';
 import { type Column, drawTable, type Section } from './section.ts';
@@ -37,7 +37,7 @@ function describeState({ runId, toldAt, waiting, quota }: RunUnderWay, madeAt: s
   const left =
     quota === undefined
       ? ''
-      : ` ${formatCount(quota.remaining)} of ${formatCount(quota.limit)} requests of the quota are left.`;
+      : ` ${formatCount(quota.remaining)} of ${formatCountOf(quota.limit, 'request')} of the quota ${verbOf(quota.remaining, 'is', 'are')} left.`;
   const silentMs = Date.parse(madeAt) - Date.parse(toldAt);
   return html`Run <bdi>${runId}</bdi> is
     ${

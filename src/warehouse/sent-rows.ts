@@ -3,6 +3,7 @@ import { StorageError } from '../model/errors.ts';
 import { listKeyColumns, nameKeys, namePublished } from './change-log.ts';
 import type { Database } from './database.ts';
 import { describeKey, describeKeyMembers, describeMembers } from './row-json.ts';
+import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
 
 /** Which rows of a published table are read. */
 export interface SentSelection {
@@ -61,9 +62,12 @@ async function* readAll(
     }));
   }
   if (count === wanted) return;
-  throw new StorageError(`${name}: ${count} rows were read to be sent, and there are ${wanted}`, {
-    code: 'state_damaged',
-    hint: 'Read again. If it stays, `sluice verify` says what is wrong with the published files.',
-    context: { stream: name },
-  });
+  throw new StorageError(
+    `${name}: ${formatCountOf(count, 'row')} ${verbOf(count, 'was', 'were')} read to be sent, and ${verbOf(wanted, 'there is', 'there are')} ${formatCount(wanted)}`,
+    {
+      code: 'state_damaged',
+      hint: 'Read again. If it stays, `sluice verify` says what is wrong with the published files.',
+      context: { stream: name },
+    },
+  );
 }

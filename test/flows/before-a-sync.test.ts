@@ -144,3 +144,12 @@ describe('a plan', () => {
     expect(await flow.sync()).toMatchObject({ exitCode: 4, error: { code } });
   });
 });
+
+describe('a check of a stream with a single row', () => {
+  it('counts it as one', async () => {
+    const flow = createItemsFlow(makeItems(1));
+    const transport = createSimulatorTransport(flow.simulator, flow.clock, {});
+    const { items } = await runChecks(flow.settings(), { clock: flow.clock, transport });
+    expect(items.find(({ name }) => name === 'items')?.detail).toMatch(/: 1 row$/);
+  });
+});

@@ -17,6 +17,7 @@ import type { LineWriter } from './line-writer.ts';
 import type { OpenConnection } from './open-connection.ts';
 import { sendRows } from './send-rows.ts';
 import { syncFirst } from './sync-first.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 
 /** What an Airbyte client asks for. */
 export interface AirbyteRead {
@@ -121,7 +122,7 @@ class AirbyteSession {
     const count = await sendRows(this.#lines, delivery, describe, () => this.#tellStatus(name, 'RUNNING'));
     await this.#lines.writeJson(stateMessage(name, position, count));
     await this.#inform(
-      `${name}: ${count} records, ${delivery.isWhole ? 'the whole table' : 'what changed since the state'}`,
+      `${name}: ${formatCountOf(count, 'record')}, ${delivery.isWhole ? 'the whole table' : 'what changed since the state'}`,
     );
   }
 

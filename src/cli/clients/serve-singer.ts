@@ -16,6 +16,7 @@ import type { LineWriter } from './line-writer.ts';
 import type { OpenConnection } from './open-connection.ts';
 import { sendRows } from './send-rows.ts';
 import { syncFirst } from './sync-first.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 
 /** What a Singer target is to receive. */
 export interface SingerRead {
@@ -99,7 +100,10 @@ async function sendStream(
   if (isWhole) await lines.writeJson(activateMessage(name, tableVersion));
   bookmarks.set(name, { ...position, table_version: tableVersion });
   await lines.writeJson(singerState(bookmarks));
-  note(context, `${name}: ${count} records, ${isWhole ? 'the whole table' : 'what changed since the state'}`);
+  note(
+    context,
+    `${name}: ${formatCountOf(count, 'record')}, ${isWhole ? 'the whole table' : 'what changed since the state'}`,
+  );
 }
 
 function note({ output }: CliContext, text: string): void {

@@ -4,7 +4,7 @@ import type { CommandOutcome } from '../frame/command.ts';
 import { defineCommand } from '../frame/command.ts';
 import { countOption, dateOption, flagOption, patternOption, textOption } from '../options/option-kinds.ts';
 import { quoteForShell } from '../options/quote-for-shell.ts';
-import { formatCount } from '../../text/format-count.ts';
+import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import { describeScenario, renderScenarios, toScenarioResult } from '../../render/render-scenarios.ts';
 import { describeServedAccounts } from '../../render/render-simulated-accounts.ts';
 import { placeAccounts } from '../../config/config-template.ts';
@@ -207,7 +207,7 @@ function describeServer({
 }: ServerDescription) {
   return [
     ...(scenario === undefined ? [] : [`${scenario.name}: ${scenario.sentence}`, '']),
-    `Serving ${baseUrl}: data up to ${day}, ${formatCount(requestsPerHour)} requests an hour, ` +
+    `Serving ${baseUrl}: data up to ${day}, ${formatCountOf(requestsPerHour, 'request')} an hour, ` +
       `${formatCount(burstPerSecond)} a second.`,
     '',
     'A config for it, e.g. in simulated.yaml:',

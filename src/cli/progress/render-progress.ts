@@ -1,7 +1,7 @@
 import { formatDuration } from '../../text/duration.ts';
 import { HOUR_MS } from '../../model/dates.ts';
 import { toSafeLine } from '../../render/safe-text.ts';
-import { formatCount } from '../../text/format-count.ts';
+import { formatCount, formatCountOf } from '../../text/format-count.ts';
 import { formatUpcoming } from '../../render/format-values.ts';
 import { cutToWidth } from '../../render/measure-width.ts';
 import { describeWait, SHORT_WAIT_MS } from '../../render/describe-wait.ts';
@@ -28,7 +28,7 @@ function describeQuota(state: ProgressState, { nowMs, columns }: RenderOptions):
   const { quota } = state;
   const parts: string[] = [];
   if (quota !== undefined) {
-    const left = `${formatCount(quota.remaining)} of ${formatCount(quota.limit)} requests left`;
+    const left = `${formatCount(quota.remaining)} of ${formatCountOf(quota.limit, 'request')} left`;
     const until = ` until ${formatUpcoming(quota.resetAtMs, nowMs)}`;
     parts.push(columns < 60 ? left : left + until);
   }

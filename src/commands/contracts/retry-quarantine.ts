@@ -8,6 +8,7 @@ import { type OfflineRun, runOffline } from '../offline-run.ts';
 import type { SessionEffects } from '../../sync/session.ts';
 import { reportStream } from '../../run/report-stream.ts';
 import { type RetriedSlice, retrySlice } from './retry-slice.ts';
+import { formatCountOf, verbOf } from '../../text/format-count.ts';
 
 export interface RetryOptions extends SessionEffects {
   readonly streams?: readonly string[];
@@ -75,11 +76,12 @@ class Retry {
       const id = String(row['slice']);
       const slice = slices.find((one) => sliceIdOf(one) === id);
       if (slice !== undefined) return [slice];
+      const count = Number(row['n']);
       const of = id === '' ? 'from before it was sliced' : `of slice ${id}, which the config no longer has`;
       emit({
         type: 'warning',
         stream: stream.name,
-        message: `${Number(row['n'])} records ${of}, stay in quarantine`,
+        message: `${formatCountOf(count, 'record')} ${of}, ${verbOf(count, 'stays', 'stay')} in quarantine`,
       });
       return [];
     });

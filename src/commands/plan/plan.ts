@@ -33,6 +33,7 @@ import { countReadable } from '../../read/requests-left.ts';
 import { sampleDocument } from '../../read/sample-document.ts';
 import { toReportedError } from '../../model/run-report.ts';
 import { perHour } from '../../model/quota.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 
 export interface PlanOptions extends SyncOptions {
   readonly signal?: AbortSignal | undefined;
@@ -244,7 +245,7 @@ function noteLength(stream: PlannedStream, perDay: number): PlannedStream {
   const most = (perDay * ONE_VERSION_MS) / DAY_MS;
   if (stream.pages === undefined || stream.pages <= most) return stream;
   const hours = Math.ceil((stream.pages / perDay) * 24);
-  const quota = hours > 24 ? `${Math.ceil(hours / 24)} days` : `${hours} hours`;
+  const quota = hours > 24 ? `${Math.ceil(hours / 24)} days` : formatCountOf(hours, 'hour');
   const length = `${quota} of quota: too long to be verified as a whole, cut it into slices with sliceBy`;
   return addNote(stream, length);
 }

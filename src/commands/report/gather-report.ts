@@ -17,6 +17,7 @@ import { findHiddenValues, readMadeRules } from './hidden-values.ts';
 import { readQuarantineReasons, readSchemaChanges } from './read-findings.ts';
 import { type History, type LastAttempt, readHistory } from './read-history.ts';
 import { readTables } from './read-tables.ts';
+import { formatCount, verbOf } from '../../text/format-count.ts';
 
 /** Streams and slices that are shown. */
 const MOST_STREAMS = 500;
@@ -141,7 +142,7 @@ function describeStreams(
   });
   const more = facts.length - MOST_STREAMS;
   if (more <= 0) return { streams: facts, leftOut };
-  const note = `${more} of ${facts.length} streams and slices are left out; \`sluice status\` lists them all.`;
+  const note = `${formatCount(more)} of ${formatCount(facts.length)} streams and slices ${verbOf(more, 'is', 'are')} left out; \`sluice status\` lists them all.`;
   // Failed attempts are what the report is for.
   const sorted = facts.toSorted((a, b) => Number(isSettled(a)) - Number(isSettled(b)));
   return { streams: sorted.slice(0, MOST_STREAMS), leftOut: [note, ...leftOut] };

@@ -12,6 +12,7 @@ import { MOST_PROFILED_ROWS, profileTable } from '../../warehouse/profile-table.
 import { withinTime } from '../../warehouse/time-box.ts';
 import { toSyncError } from '../../model/errors.ts';
 import type { HiddenValues } from './hidden-values.ts';
+import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 
 /** All tables together may take this long, ms. */
 const TABLES_MS = 30_000;
@@ -89,13 +90,16 @@ async function readTable(
   const rows = await countLiveRows(database, table, '');
   const learned = await readContract(database, name);
   const columns = learned.slice(0, limits.mostColumns);
-  if (columns.length < learned.length) {
+  const more = learned.length - columns.length;
+  if (more > 0) {
     leftOut.push(
-      `${name}: ${learned.length - columns.length} of ${learned.length} columns are left out; \`sluice schema show\` lists them all.`,
+      `${name}: ${formatCount(more)} of ${formatCountOf(learned.length, 'column')} ${verbOf(more, 'is', 'are')} left out; \`sluice schema show\` lists them all.`,
     );
   }
   if (rows > MOST_PROFILED_ROWS)
-    leftOut.push(`${name}: its columns are described by a sample of about ${MOST_PROFILED_ROWS} rows.`);
+    leftOut.push(
+      `${name}: its columns are described by a sample of about ${formatCount(MOST_PROFILED_ROWS)} rows.`,
+    );
   const attempt = async <T>(what: string, read: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await read();

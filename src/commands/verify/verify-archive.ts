@@ -69,7 +69,7 @@ async function verifyArchive(
     return [...failed, { name, status: 'warning', detail: misfit.message, fix: misfit.hint }];
   const records = chain.scans.reduce((sum, { rows }) => sum + rows, 0);
   const since = toDate(chain.scans[0]?.loadedAtMs ?? 0);
-  const detail = `scans since ${since}: ${chain.scans.length}, with ${records.toLocaleString('en-US')} records; all complete`;
+  const detail = `scans since ${since}: ${chain.scans.length}, with ${formatCountOf(records, 'record')}; all complete`;
   return [
     ...damaged.map((what): CheckItem => ({ name, status: 'warning', detail: what, fix: EARLIER_FIX })),
     { name, status: 'ok', detail, fix: undefined },

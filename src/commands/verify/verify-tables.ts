@@ -1,6 +1,6 @@
 import { listDerivedViews } from '../../warehouse/derived-views.ts';
 import { readCheckpoints, readContract } from '../../../state/checkpoints.ts';
-import { formatCount, verbOf } from '../../text/format-count.ts';
+import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 import type { CheckItem } from '../../model/reports.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { type Checkpoint, type LearnedColumn, nameScan } from '../../model/stream.ts';
@@ -197,5 +197,5 @@ async function listTables(database: Database): Promise<readonly string[]> {
 }
 
 function formatRows(count: number): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? 'row' : 'rows'}`;
+  return formatCountOf(count, 'row');
 }

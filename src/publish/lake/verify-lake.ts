@@ -18,6 +18,7 @@ import { readManifest } from './manifest.ts';
 import { findWrongRows } from './prove-rows.ts';
 import { adviseOnDamage, findUnreadable } from './unreadable-file.ts';
 import { RELOAD } from '../../text/reload-advice.ts';
+import { formatCountOf } from '../../text/format-count.ts';
 
 const adviseOnFiles = (lake: string) =>
   `sluice sync writes again what is missing or of the wrong size; fresh streams cost no request. If that does not help, move ${join(lake, LAKE_CATALOG)} away first.`;
@@ -50,7 +51,7 @@ export async function verifyLake(
   if (problems.length > 0) return undefined;
   kit.add(
     'ok',
-    `${lake}: ${files.toLocaleString('en-US')} files and ${rows.toLocaleString('en-US')} rows as its manifest says`,
+    `${lake}: ${formatCountOf(files, 'file')} and ${formatCountOf(rows, 'row')} as its manifest says`,
   );
   const path = join(lake, LAKE_CATALOG);
   if (!existsSync(path)) {

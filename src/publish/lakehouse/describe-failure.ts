@@ -2,6 +2,7 @@ import type { ExtensionFolder } from '../../model/destination.ts';
 import { AbortedError, ConfigError, LostLockError, PublishError, SyncError } from '../../model/errors.ts';
 import type { Lakehouse } from './lakehouse.ts';
 import { redact } from '../../text/redact.ts';
+import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 
 const SAFE = 'What was synced is committed in the state folder, and what readers see is whole.';
 const BROKEN =
@@ -189,9 +190,12 @@ export function describeOtherCount(
   table: string,
   { rows, wanted }: { readonly rows: number; readonly wanted: number },
 ): PublishError {
-  return new PublishError(`${path}: ${table} would have ${rows} rows, and ${wanted} were synced`, {
-    code: 'publish_failed',
-    hint: `${title} computes hashes of rows otherwise than this version of the engine does. Publish to another destination, and report this. This was not committed there; what was synced is committed in the state folder.`,
-    context: { path },
-  });
+  return new PublishError(
+    `${path}: ${table} would have ${formatCountOf(rows, 'row')}, and ${formatCount(wanted)} ${verbOf(wanted, 'was', 'were')} synced`,
+    {
+      code: 'publish_failed',
+      hint: `${title} computes hashes of rows otherwise than this version of the engine does. Publish to another destination, and report this. This was not committed there; what was synced is committed in the state folder.`,
+      context: { path },
+    },
+  );
 }

@@ -5,6 +5,7 @@ import type { Maintenance } from '../lakehouse.ts';
 import { LAKE, locateInLake, nameInLake, OWN_TABLES } from '../names.ts';
 import { AUTHOR } from './inspect-ducklake.ts';
 import { loosenTextBounds } from './text-bounds.ts';
+import { formatCount, formatCountOf } from '../../../text/format-count.ts';
 
 interface Job extends Maintenance {
   /** Open on the lake. */
@@ -75,6 +76,6 @@ function assertSame(before: ReadonlyMap<string, number>, after: ReadonlyMap<stri
   if (changed === undefined) return;
   const [name, rows] = changed;
   throw new Error(
-    `maintenance would change ${name} from ${rows} to ${after.get(name) ?? 0} rows; it was not done`,
+    `maintenance would change ${name} from ${formatCount(rows)} to ${formatCountOf(after.get(name) ?? 0, 'row')}; it was not done`,
   );
 }

@@ -13,6 +13,7 @@ import { chooseHuge } from '../../stored-values.ts';
 import { describeEngineFailure, listStoreAdvice } from '../describe-failure.ts';
 import { createStoreSecret, listStoreExtensions, openEngine } from '../open-engine.ts';
 import { chooseIcebergType } from './iceberg-types.ts';
+import { formatCount, formatCountOf } from '../../../text/format-count.ts';
 
 /** Writes tables as tables of Iceberg without a catalog. See `Exporter`. */
 export async function exportIceberg(
@@ -92,7 +93,7 @@ async function exportTable(database: Database, table: string, place: string): Pr
   const held = await describeRows(database, `iceberg_scan(${quoteLiteral(place)})`);
   if (written.count !== held.count || written.sum !== held.sum)
     throw new PublishError(
-      `${place} does not have the rows of ${table} (${held.count} rows instead of ${written.count})`,
+      `${place} does not have the rows of ${table} (${formatCountOf(held.count, 'row')} instead of ${formatCount(written.count)})`,
       {
         code: 'publish_failed',
         hint: 'Another program may have written there at the same time. Run again, or name another place with --iceberg. What is published is unchanged.',
