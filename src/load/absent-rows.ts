@@ -93,10 +93,12 @@ export function refuseLoss(
   const setting = `streams.${stream.name}.maxDeleteRatio`;
   const { count } = load.rejected;
   const ratio = `set ${setting} to at least ${Math.ceil((lost / held) * 100) / 100} and run again`;
+  // An answer without pages is read again by every run.
+  const kept = stream.paginated ? '; the pages are kept for 24 h' : '';
   const advice =
     count === 0
-      ? `If these rows really left the source, ${ratio}; the pages are kept.`
-      : `${formatCountOf(count, 'record')} of this scan ${verbOf(count, 'breaks', 'break')} the contract and would be in quarantine in place of rows: fix the contract first, in contracts/${stream.name}.schema.json or streams.${stream.name}.contract. Only if the rows really left the source, ${ratio}; the pages are kept.`;
+      ? `If these rows really left the source, ${ratio}${kept}.`
+      : `${formatCountOf(count, 'record')} of this scan ${verbOf(count, 'breaks', 'break')} the contract and would be in quarantine in place of rows: fix the contract first, in contracts/${stream.name}.schema.json or streams.${stream.name}.contract. Only if the rows really left the source, ${ratio}${kept}.`;
   throw new RowLossError(
     `${nameOf(stream)}: ${rows} would be deleted (${formatShare(lost / held)}), more than the allowed ${formatShare(stream.maxDeleteRatio)}`,
     {

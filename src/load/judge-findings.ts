@@ -9,7 +9,6 @@ import type { ContractFindings, CheckedScan } from './check-contract.ts';
 
 // A message is read in a terminal; `quarantine list` and the file have the rest.
 const MOST_NAMED = 5;
-const KEPT = 'The table is unchanged, and the pages are kept for a run within 24 h.';
 
 /** Fails a stream whose records violate a frozen contract (`freeze`). */
 export function assertContractKept(stream: Stream, { failing }: ContractFindings): void {
@@ -19,7 +18,7 @@ export function assertContractKept(stream: Stream, { failing }: ContractFindings
     `${nameOf(stream)}: ${formatCountOf(failing.records, 'record')} ${verbOf(failing.records, 'breaks', 'break')} the contract: ${describeCounts(failing)}; the first at position ${first.firstPosition}`,
     {
       code: 'contract_broken',
-      hint: `${KEPT} Ask the provider to fix the source; or allow it in ${nameContract(stream)}; or set streams.${stream.name}.contract to evolve, discard_row or discard_value.`,
+      hint: `The table is unchanged. Ask the provider to fix the source; or allow it in ${nameContract(stream)}; or set streams.${stream.name}.contract to evolve, discard_row or discard_value.`,
       context: { stream: stream.name, offset: first.firstPosition },
     },
   );
@@ -61,7 +60,7 @@ export function refuseTooManyRejects(
     `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'breaks', 'break')} the contract: ${describeCounts(counts)}; the first at position ${first.position}`,
     {
       code: 'contract_broken',
-      hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: ask the provider to fix the source, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
+      hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: ask the provider to fix the source, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
       context,
     },
   );
@@ -78,7 +77,7 @@ export function refuseTooManyDiscards(stream: Stream, rows: number, { lost }: Co
     `${nameOf(stream)}: ${formatCount(lost.records)} of ${formatCountOf(rows, 'record')} would lose values: ${describeCounts(lost)}; the first at position ${first.firstPosition}`,
     {
       code: 'contract_broken',
-      hint: `${KEPT} More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records are affected: ask the provider to fix the source, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
+      hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records are affected: ask the provider to fix the source, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
       context: { stream: stream.name, offset: first.firstPosition },
     },
   );

@@ -106,7 +106,7 @@ function describeIgnored(
     `${nameOf(stream)}: the API does not filter by ${asked}: ${alike.because}${evidence}`,
     {
       code: 'filter_ignored',
-      hint: `Nothing of this slice was loaded; its pages are kept for a run within 24 h. Check the names and values of ${params} in the API (sluice discover ${name}), or leave ${params} out of streams.${name}.sliceBy and params: one scan then reads every row once.`,
+      hint: `Nothing of this slice was loaded. Check the names and values of ${params} in the API (sluice discover ${name}), or leave ${params} out of streams.${name}.sliceBy and params: one scan then reads every row once.`,
       context: { stream: name },
     },
   );

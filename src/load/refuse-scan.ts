@@ -1,4 +1,4 @@
-import { BugError, ResponseError, StreamConfigError } from '../model/errors.ts';
+import { BugError, KeyMisfitError, ResponseError, StreamConfigError } from '../model/errors.ts';
 import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
 import { type Checkpoint, nameOf, type Stream } from '../model/stream.ts';
 import { adviseExclude } from '../read/differing-fields.ts';
@@ -44,27 +44,27 @@ export function describeWrongKey(
   rows: number,
   repeats: number,
   fitting: readonly string[] | undefined,
-): StreamConfigError {
+): KeyMisfitError {
   const key = stream.key.kind === 'fields' ? stream.key.fields.join(', ') : '';
   const better =
     fitting === undefined ? 'auto' : `[${fitting.join(', ')}], which tells all of them apart, or auto`;
-  return new StreamConfigError(
+  return new KeyMisfitError(
     `${nameOf(stream)}: ${formatCount(repeats)} of ${formatCountOf(rows, 'row')} ${verbOf(repeats, 'has', 'have')} the key (${key}) of another row`,
     {
       code: 'config_invalid',
-      hint: `The table is unchanged, and the pages are kept for a run within 24 h. Set streams.${stream.name}.key to ${better}.`,
+      hint: `The table is unchanged. Set streams.${stream.name}.key to ${better}.`,
       context: { stream: stream.name },
     },
   );
 }
 
 /** A key that rows repeat which a stream with `write: append` keeps. */
-export function describeRepeatedKey(stream: Stream, key: readonly string[]): StreamConfigError {
-  return new StreamConfigError(
+export function describeRepeatedKey(stream: Stream, key: readonly string[]): KeyMisfitError {
+  return new KeyMisfitError(
     `${nameOf(stream)}: rows of the table repeat the key (${key.join(', ')}), or have no value for it, and write: append keeps all of them`,
     {
       code: 'config_invalid',
-      hint: `The table is unchanged, and the pages are kept for a run within 24 h. Run \`sluice rebuild ${stream.name}\`, which keeps the first row of each key; or set streams.${stream.name}.key to another one, or write to merge.`,
+      hint: `The table is unchanged. Run \`sluice rebuild ${stream.name}\`, which keeps the first row of each key; or set streams.${stream.name}.key to another one, or write to merge.`,
       context: { stream: stream.name },
     },
   );

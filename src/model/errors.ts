@@ -101,6 +101,9 @@ export class StreamConfigError extends SyncError {
   readonly exitCode = 2;
 }
 
+/** A configured key does not fit the rows of a scan; its pages are kept, because the key may be what has to change. */
+export class KeyMisfitError extends StreamConfigError {}
+
 /** The key was rejected (401): no other stream can succeed either. */
 export class AuthError extends SyncError {
   readonly exitCode = 3;
@@ -123,7 +126,8 @@ export class RowLossError extends SyncError {
 }
 
 /**
- * Records break the stream's contract. The pages are kept, because the contract may be what has to change.
+ * Records break the stream's contract. The pages are kept for one more run, because the contract may be what has to
+ * change.
  */
 export class ContractError extends SyncError {
   readonly exitCode = 4;

@@ -29,6 +29,8 @@ const stagedScanSchema = z.object({
   masks: z.record(z.string(), z.string()).optional(),
   /** The table was found to need a full scan, which the next scan would find as well. */
   readsAll: z.literal(true).optional(),
+  /** A run refused its records for the contract: the next one that does drops them. */
+  refused: z.literal(true).optional(),
 });
 export type StagedScan = z.infer<typeof stagedScanSchema>;
 
@@ -278,6 +280,12 @@ const replaceFile = (file: string, text: string) => writeWhole(file, text, { mod
 
 /** Removes a stage whose rows are committed. */
 export const discardStage = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
+
+/** Notes that a stage's records were refused; a new stage has no such note. */
+export const markRefused = (folder: string, scan: StagedScan): Promise<void> =>
+  storageGuard(folder, () =>
+    replaceFile(join(folder, 'scan.json'), toSummedJson({ ...scan, refused: true })),
+  );
 
 function parseEntry(line: string): StagedPageEntry | undefined {
   try {

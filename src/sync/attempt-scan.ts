@@ -1,4 +1,3 @@
-import { ContractError, ResponseError } from '../model/errors.ts';
 import { formatCountOf, verbOf } from '../text/format-count.ts';
 import type { Page } from '../model/page.ts';
 import type { StreamReport } from '../model/run-report.ts';
@@ -26,6 +25,7 @@ import type { CommittedScan, FetchedScan, PreparedLoad } from '../run/scan.ts';
 import { type FullRefresh, type JudgeFirstPage, MAX_RESCANS, type Step } from '../run/step.ts';
 import { beginTurn, type LoadedScan, type Turn } from '../run/turn.ts';
 import { refuseMisspelledNames, refuseUnseenKey } from '../storage/unseen-names.ts';
+import { keepRefused } from './keep-refused.ts';
 import type { Attempt } from './next-attempt.ts';
 
 /** Reads, prepares and commits one scan. */
@@ -62,7 +62,6 @@ async function readAndPrepare(
   early: EarlyWork,
 ): Promise<Step<PackedScan>> {
   const { stream } = turn;
-  const beganAtMs = context.clock.now();
   const judgeFirstPage = await judgeHeads(context, turn, rescans);
   const readPages = () => fetchScan(context, turn, { judgeFirstPage, rescans, follower: early });
   const read = await (context.meanwhile?.during(early, readPages) ?? readPages());
@@ -74,9 +73,7 @@ async function readAndPrepare(
   context.emit({ type: 'stream-loading', stream: stream.name, rows: fetched.rows });
   const packing = beginPacking(context, turn, fetched, early.takePack());
   const prepare = (scan: FetchedScan) =>
-    discardIfRefused(turn.stage, scan.startedAtMs < beganAtMs, () =>
-      packing.during(() => prepareLoad(context, turn, scan, early)),
-    );
+    keepRefused(turn, () => packing.during(() => prepareLoad(context, turn, scan, early)));
   const carried = countCarried(stream, fetched.tree);
   const loaded = await packing.during(async (): Promise<Step<LoadedScan>> => {
     const prepared = await prepare(fetched);
@@ -183,27 +180,9 @@ async function commit(
       commitScan(stopped, corrected, { scan: again, load }, { describe, saveRun }),
     );
   };
-  const step = await discardIfRefused(turn.stage, false, () => packing.during(store));
+  const step = await keepRefused(turn, () => packing.during(store));
   if ('done' in step) noteOddities(context, stream, scan, load);
   return step;
-}
-
-/**
- * Drops the staged pages if their data is rejected: the source must fix it and be read again. Pages that violate a
- * contract are kept for one more run, as the contract may be changed.
- */
-async function discardIfRefused<T>(
-  folder: string,
-  isSecondLook: boolean,
-  load: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await load();
-  } catch (thrown) {
-    if (thrown instanceof ResponseError || (isSecondLook && thrown instanceof ContractError))
-      await discardStage(folder);
-    throw thrown;
-  }
 }
 
 /** Says what a commit came with: of one that was refused, nothing went to the table or to quarantine. */

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { toAbortError } from '../model/abort.ts';
 import { type SyncError, toSyncError } from '../model/errors.ts';
 import type { StreamReport, StreamStatus } from '../model/run-report.ts';
 import { type Checkpoint, mayBeUnavailable, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
 import { preferStagedFullScan } from '../read/staged-full-scan.ts';
+import { stageFolder } from '../storage/state-folder.ts';
 import { hintOfStream } from '../text/what-is-safe.ts';
 import { reportUnmoved } from '../read/skip-unchanged.ts';
 import { reportStream, type SaveRun, type StagedSoFar, type Started } from '../run/report-stream.ts';
@@ -55,13 +57,18 @@ export async function syncStream(
       status: statusOf(stream, checkpoint, error),
       mode,
       verdict: 'partial',
-      ...(staged === undefined ? {} : { staged }),
+      ...(staged === undefined ? {} : { staged: countKept(context, stream, staged) }),
       checkpoint,
       error,
     });
     context.emit({ type: 'stream-finished', report });
     return { report, error, committed: false };
   }
+}
+
+/** Pages that are refused may have been dropped: then none is kept. */
+function countKept({ settings, options }: RunContext, stream: Stream, staged: StagedSoFar): StagedSoFar {
+  return existsSync(stageFolder(settings.stateDir, stream, options)) ? staged : { ...staged, pages: 0 };
 }
 
 /** The only loop over attempts: each is done, or says what must take its place. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readStage } from '../../src/stage/stage-store.ts';
+import type { RunReport } from '../../src/model/run-report.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
 import { expectRows } from '../support/published.ts';
 import {
@@ -26,9 +27,15 @@ async function learnItems(options: ItemsOptions = {}): Promise<Flow> {
   return flow;
 }
 
-async function resync(flow: Flow, records: readonly unknown[], stream: object = {}) {
+async function resync(
+  flow: Flow,
+  records: readonly unknown[],
+  stream: object = {},
+  options: Parameters<Flow['sync']>[0] = {},
+) {
   flow.simulator.editRecords('items', () => records);
   return flow.sync({
+    ...options,
     force: true,
     config: {
       streams: {
@@ -338,6 +345,38 @@ describe('a contract file', () => {
 });
 
 describe('a stream that failed for its contract', () => {
+  const KEPT = 'The pages are kept for the next run, if it comes within 24 h.';
+  const DROPPED = 'The pages are dropped, as they were refused before: the next run reads them again.';
+  const broken = items.map((item) => (item.id === 110 ? { ...item, amount: 'x' } : item));
+  const frozen = { contract: 'freeze' };
+  const hintOf = (report: RunReport) => streamOf(report).error?.hint;
+  const stageOf = (flow: Flow) => readStage(join(flow.stateDir, 'stage', 'items'));
+
+  it('says each time whether its pages are kept', async () => {
+    const flow = await learnItems();
+    for (const told of [KEPT, DROPPED, KEPT]) {
+      flow.clock.stepWall(HOUR_MS);
+      expect(hintOf(await resync(flow, broken, frozen))).toContain(told);
+      expect((await stageOf(flow)) !== undefined).toBe(told === KEPT);
+    }
+  });
+
+  it('keeps pages of a stopped run, which nobody judged yet', async () => {
+    const flow = await learnItems();
+    flow.clock.stepWall(HOUR_MS);
+    const stopped = await resync(flow, broken, frozen, { maxRequests: 1 });
+    expect(stopped.exitCode).toBe(75);
+    expect(hintOf(await resync(flow, broken, frozen))).toContain(KEPT);
+    expect(hintOf(await resync(flow, broken, frozen))).toContain(DROPPED);
+  });
+
+  it('says nothing of pages where every run reads the whole answer', async () => {
+    const flow = await learnItems({ endpoint: { paginated: false }, stream: { paginated: false } });
+    const hint = hintOf(await resync(flow, broken, { ...frozen, paginated: false }));
+    expect(hint).toMatch(/^The table is unchanged\. Ask/);
+    expect(hint).not.toMatch(/pages/);
+  });
+
   it('keeps its pages once, so that a contract that was fixed costs one request', async () => {
     const flow = await learnItems();
     const records = items.map((item) => ({ ...item, extra: 1 }));
