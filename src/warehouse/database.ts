@@ -10,8 +10,7 @@ import { isFatal, isOutOfMemory, wrapDatabaseError } from './database-errors.ts'
 import { EngineMemory, type EngineShare } from './engine-memory.ts';
 import { FileShape } from './file-shape.ts';
 import { quoteIdentifier } from './identifiers.ts';
-import { streamColumns } from './stream-columns.ts';
-import { toQueryResult } from './query-cells.ts';
+import { readFirstRows, streamColumns, streamRows } from './stream-result.ts';
 
 // `StatementType.SELECT`: importing it would load the engine with this module.
 const SELECT_STATEMENT = 1;
@@ -114,15 +113,18 @@ export class Database implements SqlSession {
   }
 
   /** A result as columns and at most `maxRows` rows of JSON-safe scalars. */
-  async query(sql: string, maxRows: number): Promise<QueryResult> {
-    const limit = Math.min(maxRows, Number.MAX_SAFE_INTEGER);
-    const reader = await this.#guard(() => this.#connection.streamAndReadUntil(sql, limit));
-    return toQueryResult(reader, limit);
+  query(sql: string, maxRows: number): Promise<QueryResult> {
+    return this.#guard(() => readFirstRows(this.#connection, sql, maxRows));
   }
 
   /** Columns of a result in chunks, as it is computed; until the last one, no other statement may run. */
   stream(sql: string): AsyncGenerator<readonly (readonly unknown[])[]> {
-    return streamColumns(this.#connection, sql, this.file, (running) => void (this.#running = running));
+    return streamColumns({ connection: this.#connection, sql, runStep: (step) => this.#step(step) });
+  }
+
+  /** Rows of a result in portions, as it is computed, and at least one portion; the same goes for other statements. */
+  streamRows(sql: string): AsyncGenerator<QueryResult> {
+    return streamRows({ connection: this.#connection, sql, runStep: (step) => this.#step(step) });
   }
 
   /** The first column of the first row as a number, for counts. */
@@ -225,8 +227,11 @@ export class Database implements SqlSession {
 
   async #guard<T>(statement: () => Promise<T>): Promise<T> {
     for (;;) {
+      const startedMs = performance.now();
       try {
-        return await this.#attempt(statement);
+        const result = await this.#step(statement);
+        if (performance.now() - startedMs >= LARGE_STATEMENT_MS) await this.#give(this.#memory.current);
+        return result;
       } catch (error) {
         // A failed transaction accepts no more statements: all of it is repeated.
         if (this.#isInTransaction || !(await this.#growFor(error))) throw error;
@@ -272,17 +277,14 @@ export class Database implements SqlSession {
     }
   }
 
-  async #attempt<T>(statement: () => Promise<T>): Promise<T> {
+  async #step<T>(step: () => Promise<T>): Promise<T> {
     if (this.#failure !== undefined) throw this.#failure;
     assertNotAborted(this.#options.endedBy);
     if (this.#isStopped) throw wrapDatabaseError('INTERRUPT Error: Interrupted!', this.file);
-    const running = statement();
+    const running = step();
     this.#running = running;
-    const startedMs = performance.now();
     try {
-      const result = await running;
-      if (performance.now() - startedMs >= LARGE_STATEMENT_MS) await this.#give(this.#memory.current);
-      return result;
+      return await running;
     } catch (thrown) {
       const error = wrapDatabaseError(thrown, this.file, this.#options.isPublished);
       if (isFatal(error)) this.#failure = error;

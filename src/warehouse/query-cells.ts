@@ -1,4 +1,4 @@
-import type { DuckDBResultReader, DuckDBType, DuckDBValueConverter, Json } from '@duckdb/node-api';
+import type { DuckDBDataChunk, DuckDBResult, DuckDBType, DuckDBValueConverter, Json } from '@duckdb/node-api';
 import type { QueryCell, QueryResult } from '../model/reports.ts';
 
 // The library formats times in the machine's zone; results must not depend on the machine.
@@ -48,9 +48,11 @@ function nameType(type: DuckDBType): string {
   return type.alias === 'JSON' ? type.alias : String(type);
 }
 
-/** A result as columns and at most `maxRows` rows of cells. */
-export async function toQueryResult(reader: DuckDBResultReader, maxRows: number): Promise<QueryResult> {
-  const columns = reader.columnNames().map((name, at) => ({ name, type: nameType(reader.columnType(at)) }));
-  const rows = reader.convertRows(await createUtcConverter()).slice(0, maxRows);
-  return { columns, rows: rows.map((row) => row.map(toQueryCell)) };
+/** Columns of a result, and what reads the rows of its chunks as JSON-safe scalars. */
+export async function createRowReader(result: DuckDBResult) {
+  const columns = result.columnNames().map((name, at) => ({ name, type: nameType(result.columnType(at)) }));
+  const convert = await createUtcConverter();
+  const readRows = (chunk: DuckDBDataChunk): QueryResult['rows'] =>
+    chunk.convertRows(convert).map((row) => row.map(toQueryCell));
+  return { columns, readRows };
 }

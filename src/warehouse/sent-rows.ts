@@ -47,7 +47,7 @@ export async function* readSentRows(
   });
 }
 
-/** A result that ends early has no error: only the count says so. */
+/** A result that another statement ended has no error: only the count says so. */
 async function* readAll(
   database: Database,
   { name }: ClientStream,

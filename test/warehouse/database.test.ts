@@ -357,6 +357,52 @@ describe('a database', () => {
   });
 });
 
+/** A query with a value that fails far behind its first rows. */
+const FAILS_LATE = `SELECT CAST(if(range < 400000, '1', 'x') AS BIGINT) AS n FROM range(500000)`;
+
+describe('a result that fails halfway', () => {
+  it('never looks complete, however it is read', async () => {
+    const { database } = await openTempDatabase();
+    const failure = `Conversion Error: Could not convert string 'x' to INT64`;
+    await expect(database.query(FAILS_LATE, Infinity)).rejects.toThrow(failure);
+    await expect(drain(database.stream(FAILS_LATE))).rejects.toThrow(failure);
+    await expect(drain(database.streamRows(FAILS_LATE))).rejects.toThrow(failure);
+    expect((await database.query(FAILS_LATE, 10)).rows).toHaveLength(10);
+  });
+
+  it('quotes no statement but that of the caller', async () => {
+    const { database } = await openTempDatabase();
+    await expect(drain(database.stream(FAILS_LATE))).rejects.toThrow(/ to INT64$/);
+  });
+
+  it('because it was interrupted is not complete either, and the next step is refused', async () => {
+    const { database } = await openTempDatabase();
+    const portions = database.streamRows('FROM range(100000000000)');
+    expect((await portions.next()).done).toBe(false);
+    database.interrupt();
+    await expect(drain(portions)).rejects.toBeInstanceOf(AbortedError);
+    database.proceed();
+    const running = drain(database.streamRows('FROM range(100000000000)'));
+    setImmediate(() => database.interrupt());
+    await expect(running).rejects.toBeInstanceOf(AbortedError);
+  });
+
+  it('has one portion without rows if it has none', async () => {
+    const { database } = await openTempDatabase();
+    expect(await drain(database.streamRows('SELECT 1::INTEGER AS a WHERE false'))).toEqual({
+      columns: [{ name: 'a', type: 'INTEGER' }],
+      rows: [],
+    });
+  });
+});
+
+/** Reads all portions and returns the last one. */
+async function drain<T>(portions: AsyncGenerator<T>): Promise<T | undefined> {
+  let last: T | undefined;
+  for await (const portion of portions) last = portion;
+  return last;
+}
+
 describe('quoting', () => {
   it('makes any text a name', async () => {
     const { database } = await openTempDatabase();
