@@ -32,7 +32,7 @@ export async function renderAccountMetrics(
 ): Promise<string> {
   const texts: string[] = [];
   for (const registry of fillRegistries(accounts, options)) texts.push(await registry.metrics());
-  return mergeFamilies(texts);
+  return joinMetricTexts(texts);
 }
 
 /** One registry for the process, and one for each account. */
@@ -50,18 +50,20 @@ export function fillRegistries(
   return [createRegistry(schedule), ...own];
 }
 
-/** Joins texts of metrics: the samples of one metric have to stand together, below one heading. */
-function mergeFamilies(texts: readonly string[]): string {
-  const families = new Map<string, string[]>();
+/** Joins texts of metrics: the samples of one metric have to stand together, below the first heading of its name. */
+export function joinMetricTexts(texts: readonly string[]): string {
+  const families = new Map<string, { readonly heading: string; readonly samples: string[] }>();
   for (const family of texts.flatMap((text) => text.split(/^(?=# HELP )/m))) {
     const [help = '', type = '', ...samples] = family.trimEnd().split('\n');
-    if (help === '') continue;
-    const heading = `${help}\n${type}`;
-    const known = families.get(heading);
-    if (known === undefined) families.set(heading, samples);
-    else known.push(...samples);
+    const [, name] = /^# HELP (\w+)/.exec(help) ?? [];
+    if (name === undefined) continue;
+    const known = families.get(name);
+    if (known === undefined) families.set(name, { heading: `${help}\n${type}`, samples });
+    else known.samples.push(...samples);
   }
-  return [...families].map(([heading, samples]) => [heading, ...samples, ''].join('\n')).join('\n');
+  return [...families.values()]
+    .map(({ heading, samples }) => [heading, ...samples, ''].join('\n'))
+    .join('\n');
 }
 
 function createRegistry(schedule: ScheduleFacts | undefined): Registry {

@@ -169,6 +169,27 @@ describe('a sync of several accounts', () => {
     expect(readFileSync(file, 'utf8')).toContain('sluice_last_run_exit_code{account="b"} 2');
   });
 
+  it.each([
+    ['what all share', {}],
+    ['one account', { b: { notifyy: {} } }],
+  ])('keeps the series of streams in the file where the config of %s is broken', async (_, own) => {
+    const flow = createAccountsFlow({ names: ['a', 'b'] });
+    const file = join(flow.folder, 'sluice.prom');
+    await flow.sync(['--metrics-file', file]);
+    const samples = (name: string) =>
+      parseMetrics(readFileSync(file, 'utf8'))
+        .filter((one) => one.name === name)
+        .map((one) => one.samples.map(({ labels, value }) => [labels['account'], value]));
+    const [before] = samples('sluice_stream_rows');
+    expect(before).toHaveLength(2 * TABLES.length);
+    flow.writeConfig(['a', 'b'], own);
+    const path = join(flow.folder, 'sluice.yaml');
+    if (!('b' in own)) writeFileSync(path, readFileSync(path, 'utf8').replace('{', '{"notifyy":{},'));
+    expect((await flow.run(['sync', '--metrics-file', file])).exitCode).not.toBe(0);
+    expect(samples('sluice_stream_rows').map((all) => all.toSorted())).toEqual([before?.toSorted()]);
+    expect(samples('sluice_last_run_exit_code')[0]).toContainEqual(['b', 2]);
+  });
+
   it('goes on with the others where one corrects for itself what all share', async () => {
     const flow = createAccountsFlow({
       names: ['a', 'b', 'c'],

@@ -162,6 +162,19 @@ describe('the morning after a sync that was refused', () => {
     expect((await look()).refused).toBeNull();
   });
 
+  it('keeps the series of streams in the metrics file', async () => {
+    const { project, config, night } = createNights();
+    const file = join(project.stateDir, '..', 'sluice.prom');
+    const rows = () => /^sluice_stream_rows\{.*$/m.exec(readFileSync(file, 'utf8'))?.[0];
+    await night({}, ['--metrics-file', file]);
+    const before = rows();
+    expect(before).toBeDefined();
+    writeFileSync(config, 'source: [');
+    expect(await night({}, ['--metrics-file', file])).toBe(2);
+    expect(rows()).toBe(before);
+    expect(readFileSync(file, 'utf8')).toContain('\nsluice_last_run_exit_code 2\n');
+  });
+
   it('keeps no secret', async () => {
     const { project, night } = createNights();
     await night();

@@ -166,7 +166,7 @@ export interface Engine extends ReportEngine, TelemetryEngine {
     accounts: ReadonlyMap<string, MetricFacts>,
     options: AccountMetricsOptions,
   ): Promise<string>;
-  writeMetricsFile(file: string, text: string): Promise<void>;
+  writeMetricsFile(file: string, text: string, unread?: readonly (string | undefined)[]): Promise<void>;
   startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer>;
   readonly fleet: FleetEngine;
   readonly clients: ClientEngine;

@@ -189,7 +189,8 @@ export async function saveMetrics(
   await sendMetrics(context, facts, schedule);
   if (file === undefined) return [];
   const { engine } = context;
-  return writeMetrics(engine, file, () => engine.renderMetrics(facts, schedule));
+  const unread = isUnread(facts) ? [undefined] : [];
+  return writeMetrics(engine, { file, unread }, () => engine.renderMetrics(facts, schedule));
 }
 
 /** The same for several accounts: each series names its account. */
@@ -202,16 +203,22 @@ export async function saveAccountsMetrics(
   await sendAccountsMetrics(context, facts, options);
   if (file === undefined) return [];
   const { engine } = context;
-  return writeMetrics(engine, file, () => engine.renderAccountMetrics(facts, options));
+  const unread = [...facts].flatMap(([account, own]) => (isUnread(own) ? [account] : []));
+  return writeMetrics(engine, { file, unread }, () => engine.renderAccountMetrics(facts, options));
+}
+
+/** Whether nothing but the last run is known, as the config could not be read. */
+function isUnread({ totals }: MetricFacts): boolean {
+  return totals === undefined;
 }
 
 async function writeMetrics(
   engine: CliContext['engine'],
-  file: string,
+  { file, unread }: { readonly file: string; readonly unread: readonly (string | undefined)[] },
   render: () => Promise<string>,
 ): Promise<readonly string[]> {
   try {
-    await engine.writeMetricsFile(file, await render());
+    await engine.writeMetricsFile(file, await render(), unread);
     return [];
   } catch (thrown) {
     const { message } = thrown instanceof SyncError ? thrown : toSyncError(thrown);
