@@ -12,4 +12,10 @@ describe('a state to import', () => {
       /^the state cannot be imported: it is not JSON, so it is not what `sluice state export` wrote, or a part of that$/,
     );
   });
+
+  it('is refused where it names something twice', () => {
+    const refused = () =>
+      parseState({} as unknown as OfflineSettings, '{"format":"sluice-state","version":1,\n"version":2}');
+    expect(refused).toThrow(/: it names \/version more than once, in lines 1 and 2$/);
+  });
 });

@@ -312,6 +312,11 @@ describe('a contract file', () => {
 
   it.each<[string, object | string, RegExp]>([
     ['no JSON', '{ "type": ', /is not JSON/],
+    [
+      'a field described twice',
+      '{ "properties": {\n"amount": { "maximum": 5 },\n"amount": { "type": "number" }\n} }',
+      /at \/properties\/amount: is named more than once, in lines 2 and 3/,
+    ],
     ['no object', '[]', /must hold a JSON Schema/],
     [
       'a keyword that is not honoured',

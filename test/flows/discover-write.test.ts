@@ -103,6 +103,16 @@ describe('a file that is there', () => {
     required: ['id', 'gone'],
   });
 
+  it('is not up to date where a sync refuses it for a name given twice', async () => {
+    const { folder } = await save(makeItems(50));
+    const text = readFileSync(fileOf(folder), 'utf8').replace('{', '{ "type": "object",');
+    writeFileSync(fileOf(folder), text);
+    expect((await save(makeItems(50), { folder })).contract).toMatchObject({
+      state: 'kept',
+      differences: [expect.stringMatching(/^\/type is named more than once/)],
+    });
+  });
+
   it('is kept, byte for byte, and told how it differs', async () => {
     const { folder } = await save(makeItems(50));
     writeFileSync(fileOf(folder), edited);

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { describeRepeated } from '../../config/describe-repeated.ts';
 import { readText } from '../../config/read-text-file.ts';
 import { ConfigError } from '../../model/errors.ts';
 import type { CliContext } from '../frame/context.ts';
@@ -18,8 +19,9 @@ export function readJsonFile({ cwd }: CliContext, what: string, file: string): u
     isPipeAllowed: true,
   });
   if (text.trim() === '') return undefined;
+  let value: unknown;
   try {
-    return JSON.parse(text) as unknown;
+    value = JSON.parse(text);
   } catch {
     // The parser's message quotes the text, which may be a key.
     throw new ConfigError(`the ${what} file ${file} is not JSON`, {
@@ -28,4 +30,11 @@ export function readJsonFile({ cwd }: CliContext, what: string, file: string): u
       context: { path: file },
     });
   }
+  const repeated = describeRepeated(text);
+  if (repeated === undefined) return value;
+  throw new ConfigError(`the ${what} file ${file} ${repeated}`, {
+    code: 'config_invalid',
+    hint: 'Leave one of them: only the last one would count. Nothing was requested.',
+    context: { path: file },
+  });
 }

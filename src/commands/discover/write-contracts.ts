@@ -3,6 +3,7 @@ import { makeFolders } from '../../files/make-folders.ts';
 import { readFileAtMost } from '../../files/read-at-most.ts';
 import { writeNamed } from '../../files/write-named.ts';
 import { contractPath } from '../../config/read-contract-schema.ts';
+import { parseContract } from '../../contract/parse-contract.ts';
 import { type ContractField, toJsonSchema } from '../../contract/to-json-schema.ts';
 import { compareSchemas } from '../../discover/compare-schemas.ts';
 import type { ContractFile, DiscoveredStream } from '../../model/discover-report.ts';
@@ -25,12 +26,19 @@ export async function writeContract(
   const file = contractPath(baseDir, found.stream);
   const schema = toJsonSchema(found.stream, listContractFields(found));
   const before = readFile(file);
-  const differences = before === undefined ? [] : compareSchemas(parseJson(before), schema);
+  const differences = before === undefined ? [] : listDifferences(before, schema);
   const base = { stream: found.stream, path: file, differences };
   if (before !== undefined && differences.length === 0) return { ...base, state: 'unchanged' };
   if (before !== undefined && !force) return { ...base, state: 'kept' };
   await replaceFile(file, `${JSON.stringify(schema, undefined, 2)}\n`);
   return { ...base, state: before === undefined ? 'written' : 'replaced' };
+}
+
+/** What a file says that the sample does not show, or what keeps it from being read: nothing for a file to keep. */
+function listDifferences(before: string, schema: Parameters<typeof compareSchemas>[1]): readonly string[] {
+  const differences = compareSchemas(parseJson(before), schema);
+  if (differences.length > 0) return differences;
+  return (parseContract(before).problems ?? []).map(({ pointer, message }) => `${pointer} ${message}`);
 }
 
 /** Fields as in a contract: required if every record of a large enough sample has them. */

@@ -1,3 +1,4 @@
+import { describeRepeated } from '../../config/describe-repeated.ts';
 import { ConfigError } from '../../model/errors.ts';
 import { exportedStateSchema } from '../../../state/exported-state.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
@@ -36,12 +37,16 @@ export function parseState(settings: OfflineSettings, text: string): Pick<Export
 }
 
 function parseJson(text: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     // The parser's message quotes the text, which may be any bytes.
     throw toRefusal('it is not JSON, so it is not what `sluice state export` wrote, or a part of that');
   }
+  const repeated = describeRepeated(text);
+  if (repeated === undefined) return value;
+  throw toRefusal(`it ${repeated}`);
 }
 
 function toRefusal(why: string, hint = 'Nothing was imported.'): ConfigError {
