@@ -9,7 +9,7 @@ import { describeOptions } from './options/describe-options.ts';
 import { globalOptions } from './options/global-options.ts';
 import { nameStreams, takesStreams } from './steps/named-streams.ts';
 import type { Option } from './options/option.ts';
-import { asksForHelp, findCommandAt, isDashedText } from './options/option-words.ts';
+import { asksForHelp, findCommandAt, isDashedText, joinDashes } from './options/option-words.ts';
 import type { RawFlags } from './options/resolve-values.ts';
 
 /** What a command line asks for. */
@@ -38,7 +38,7 @@ export async function parseCommandLine(
   terminalColumns: number = HELP_COLUMNS,
   onCommand?: (name: string) => void,
 ): Promise<ParsedCommandLine> {
-  const argv = readHelpCommand(line, commands);
+  const argv = joinDashes(readHelpCommand(line, commands));
   let chosen: ChosenCommand | undefined;
   const columns = Math.min(terminalColumns, HELP_COLUMNS);
   const parser = buildParser(commands, {
@@ -131,9 +131,9 @@ function hideTypes(parser: Argv): Argv {
 }
 
 const ABOUT =
-  'Syncs a rate-limited, read-only analytics API into a DuckDB file you own, a\n' +
-  'Parquet lake, or both: inside the quota, provably complete, never locking a\n' +
-  'reader out.';
+  'Syncs a rate-limited, read-only analytics API into a warehouse you own: a\n' +
+  'DuckDB file, a Parquet lake, a DuckLake or Iceberg on object stores, or\n' +
+  'Postgres. Inside the quota, provably complete, never locking a reader out.';
 
 const EPILOGUE = `Every option has a twin in the environment: --max-wait is SLUICE_MAX_WAIT.
 

@@ -31,7 +31,7 @@ export const schemaExportCommand = defineAccountCommand({
     output: textOption({
       flag: 'output',
       valueName: 'file',
-      summary: 'Write this file; json-schema: a folder, with one file per stream',
+      summary: 'Write this file instead of stdout (-); json-schema: a folder, with one file per stream',
       group,
       example: 'contracts/',
     }),
@@ -101,7 +101,8 @@ async function hand(
   const { exported } = made;
   const { format } = exported;
   const summary = `${format} of ${formatCountOf(exported.streams.length, 'stream')}`;
-  if (output === undefined) return { exitCode: 0, summary, result: exported, text: printExport(exported) };
+  if (output === undefined || output === '-')
+    return { exitCode: 0, summary, result: exported, text: printExport(exported) };
   const { writeExports } = await import('../steps/export-files.ts');
   const paths = await writeExports(context, made, { output, force: force === true });
   const text = paths.map((path) => `Wrote ${toSafeLine(path)}`).join('\n');

@@ -24,7 +24,7 @@ export const stateExportCommand = defineAccountCommand({
     output: textOption({
       flag: 'output',
       valueName: 'file',
-      summary: 'Write this file instead of stdout; an earlier export is replaced',
+      summary: 'Write this file instead of stdout (-); an earlier export is replaced',
       group: 'Export:',
       example: 'checkpoints.json',
     }),
@@ -36,7 +36,7 @@ export const stateExportCommand = defineAccountCommand({
   async run(context, { values, globals, argument }) {
     context.chooseStop('quit');
     const streams = readStreamNames(argument);
-    const { output } = values;
+    const output = values.output === '-' ? undefined : values.output;
     const { findOutput, writeOutput } = await import('../steps/output-file.ts');
     const target = output === undefined ? undefined : await findOutput(context.cwd, output, exports);
     const settings = await loadOfflineSettings(context, globals);

@@ -35,7 +35,7 @@ import { withName } from '../../text/name-once.ts';
 /** One run. */
 export const syncCommand = defineCommand({
   description:
-    'Reads what is new, loads it and publishes the DuckDB file. Stopped at any point, the ' +
+    'Reads what is new, loads it and publishes the tables. Stopped at any point, the ' +
     'next sync continues from there. Exit code 75: try again later, progress is saved.',
   options: {
     ...selectionOptions,

@@ -19,6 +19,14 @@ export function isDashedText(word: string): boolean {
   return /^--(\s|[^=\s][^=]*[\n\r]\s*\S)/.test(word);
 }
 
+/** `--output -` as `--output=-`: alone, a dash is taken for an option without a name. */
+export function joinDashes(argv: readonly string[]): readonly string[] {
+  const isOption = (word: string | undefined) => word !== undefined && /^--[^=\s]+$/.test(word);
+  const count = listOptionWords(argv).length;
+  const isValue = (i: number) => i < count && argv[i] === '-' && isOption(argv[i - 1]);
+  return argv.flatMap((word, i) => (isValue(i) ? [] : isValue(i + 1) ? `${word}=-` : word));
+}
+
 /** Where the first word of the command's name is, -1 without one; `--config help` names a file. */
 export function findCommandAt(argv: readonly string[]): number {
   return argv.findIndex((word, i) => !word.startsWith('-') && !isGlobalOption(argv[i - 1]));

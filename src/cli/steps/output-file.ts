@@ -27,6 +27,12 @@ const START_BYTES = 4096;
 
 /** Checks that a command may write there, before it reads anything: a folder that exists, and no file of anybody else. */
 export async function findOutput(cwd: string, path: string, kind: OutputKind): Promise<OutputTarget> {
+  if (path === '-')
+    throw refuse(
+      path,
+      '--output must name a file, and - means stdout, where this command prints what it did',
+      kind.hint,
+    );
   const absolute = resolve(cwd, path);
   const found = await stat(absolute).catch(() => undefined);
   if (found?.isDirectory() === true || /[/\\]$/.test(path))

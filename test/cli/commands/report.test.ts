@@ -90,6 +90,7 @@ describe('report', () => {
   });
 
   it.each([
+    ['-', '--output must name a file'],
     ['.', '. is a folder'],
     ['new/', 'new/ is a folder'],
     ['none/report.html', 'the folder of none/report.html does not exist'],
@@ -98,6 +99,7 @@ describe('report', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain(message);
     expect(existsSync(join(cwd, 'none'))).toBe(false);
+    expect(existsSync(join(cwd, '-'))).toBe(false);
   });
 
   it('refuses a folder that is a file', async () => {

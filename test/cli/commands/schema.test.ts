@@ -161,6 +161,11 @@ describe('schema export', () => {
     expect(JSON.parse((await write([])).stdout)).toEqual({ a: { title: 'a' }, b: { title: 'b' } });
   });
 
+  it('prints to stdout what --output - asks for', async () => {
+    const one = { ...exported, streams: ['a'], files: exported.files.slice(0, 1) };
+    expect((await write(['a', '--output', '-'], one)).stdout).toBe('{"title":"a"}\n');
+  });
+
   it('escapes what a terminal would act on', async () => {
     const odd = {
       ...exported,

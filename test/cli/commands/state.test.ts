@@ -122,6 +122,13 @@ describe('state export', () => {
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(JSON.parse(stdout));
   });
 
+  it('goes to stdout with --output -, as without it', async () => {
+    const plain = await run(['state', 'export'], { engine: asking() });
+    const dash = await run(['state', 'export', '--output', '-'], { engine: asking(), cwd: folder });
+    expect(dash.stdout).toBe(plain.stdout);
+    expect(existsSync(join(folder, '-'))).toBe(false);
+  });
+
   it('replaces an earlier export, and no other file', async () => {
     const path = join(folder, 'again.json');
     for (const [before, isReplaced] of [
