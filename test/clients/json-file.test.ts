@@ -20,18 +20,6 @@ describe('a file of JSON from another program', () => {
     );
   });
 
-  it('is refused where it names something twice, as one of the values would be dropped', () => {
-    const cwd = makeTempFolder();
-    writeFileSync(
-      join(cwd, 'tap.json'),
-      '{\n"base_url": "https://a.example/v1",\n"base_url": "https://b.example/v1"\n}',
-    );
-    const error = catchConfigError(() => readJsonFile(contextIn(cwd), 'connection config', 'tap.json'));
-    expect(error.message).toBe(
-      'the connection config file tap.json names /base_url more than once, in lines 2 and 3',
-    );
-  });
-
   it.skipIf(process.platform === 'win32')('may be a pipe', () => {
     const cwd = makeTempFolder();
     execFileSync('mkfifo', [join(cwd, 'pipe')]);

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
-import { describeRepeated } from '../../config/describe-repeated.ts';
 import { readText } from '../../config/read-text-file.ts';
 import { ConfigError } from '../../model/errors.ts';
 import type { CliContext } from '../frame/context.ts';
 
 /**
- * Reads a file of JSON that another program passes on the command line.
+ * Reads a file of JSON that another program passes on the command line. Of members named twice the last one counts:
+ * PyAirbyte writes some of its state twice.
  *
  * @param what names it in messages, e.g. `catalog`
  * @returns undefined for an empty file
@@ -19,9 +19,8 @@ export function readJsonFile({ cwd }: CliContext, what: string, file: string): u
     isPipeAllowed: true,
   });
   if (text.trim() === '') return undefined;
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text) as unknown;
   } catch {
     // The parser's message quotes the text, which may be a key.
     throw new ConfigError(`the ${what} file ${file} is not JSON`, {
@@ -30,11 +29,4 @@ export function readJsonFile({ cwd }: CliContext, what: string, file: string): u
       context: { path: file },
     });
   }
-  const repeated = describeRepeated(text);
-  if (repeated === undefined) return value;
-  throw new ConfigError(`the ${what} file ${file} ${repeated}`, {
-    code: 'config_invalid',
-    hint: 'Leave one of them: only the last one would count. Nothing was requested.',
-    context: { path: file },
-  });
 }
