@@ -46,6 +46,17 @@ class Connect(unittest.TestCase):
         self.assertEqual(self.read(con), [(value,)])
         self.assertEqual(con.execute("SELECT m FROM mine").fetchall(), [("mine",)])
 
+    def test_a_relation_can_be_read_afterwards_whatever_was_read_before(self) -> None:
+        con = self.open()
+        con.execute("SELECT * FROM range(5000)").fetchone()
+        self.publish(2)
+        sluice.refresh(con)
+        self.assertEqual(con.sql("SELECT n FROM numbers").fetchall(), [(2,)])
+        self.file.unlink()
+        with self.assertRaises(sluice.ConfigError):
+            sluice.refresh(con)
+        self.assertEqual(con.sql("SELECT n FROM numbers").fetchall(), [(2,)])
+
     def test_a_transaction_is_refused_and_goes_on(self) -> None:
         con = self.open()
         con.execute("BEGIN")

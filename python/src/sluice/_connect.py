@@ -110,7 +110,7 @@ def _assert_idle(con: duckdb.DuckDBPyConnection) -> None:
     number = "SELECT current_transaction_id()"
     try:
         # Outside a transaction each statement is one of its own.
-        is_idle = con.execute(number).fetchone() != con.execute(number).fetchone()
+        is_idle = _fetch(con, number) != _fetch(con, number)
     except duckdb.TransactionException:
         is_idle = False
     except duckdb.Error as cause:
@@ -133,10 +133,11 @@ def _opened(con: duckdb.DuckDBPyConnection) -> Tuple[str, str]:
     """Name and path of what :func:`connect` opened. A cursor of its connection is asked what is attached."""
     if con in _OPENED:
         return _OPENED[con]
-    row = con.execute(
+    row = _fetch(
+        con,
         "SELECT database_name, path FROM duckdb_databases() "
-        "WHERE NOT internal AND path IS NOT NULL AND readonly ORDER BY database_name <> current_database()"
-    ).fetchone()
+        "WHERE NOT internal AND path IS NOT NULL AND readonly ORDER BY database_name <> current_database()",
+    )
     if row is None:
         raise ConfigError(
             "the connection has no published file open",
@@ -167,10 +168,16 @@ def _find_used(con: duckdb.DuckDBPyConnection) -> Optional[str]:
     import duckdb
 
     try:
-        row = con.execute("SELECT current_database()").fetchone()
+        row = _fetch(con, "SELECT current_database()")
     except duckdb.Error:
         return None
     return None if row is None else str(row[0])
+
+
+def _fetch(con: duckdb.DuckDBPyConnection, sql: str) -> Optional[Tuple[object, ...]]:
+    """The first row. All rows are fetched: DuckDB 2 refuses a relation while a result has more."""
+    rows = con.execute(sql).fetchall()
+    return rows[0] if rows else None
 
 
 def _assert_published(path: str) -> None:
