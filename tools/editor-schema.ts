@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { connectors } from '../connectors/registry.ts';
-import { configSchema, partitionMessage, plainColumnTypes } from '../src/model/config.ts';
+import { plainColumnTypes } from '../src/model/column-type.ts';
+import { configSchema, partitionMessage } from '../src/model/config.ts';
 import { durationMessage } from '../src/model/duration.ts';
 import { ACCOUNT_NAME } from '../src/model/account.ts';
 import type { Connector } from '../src/model/connector.ts';

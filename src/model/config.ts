@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { describeWrongType, isForcedType } from './column-type.ts';
 import { destinationSchema, filePath } from './destination.ts';
 import { duration, makeDuration } from './duration.ts';
 import { fleetSchema } from './fleet.ts';
 import { parsePartitionRule, PARTITION_TEXT } from './lake.ts';
-import { decimalsModes, type ForcedType } from './schema.ts';
+import { decimalsModes } from './schema.ts';
 
 // `lookback` below a day would miss rows restated on the watermark's own day.
 const lookback = makeDuration('must be a duration of at least 1d, such as 3d').refine(
@@ -26,24 +27,10 @@ const contract = z.union(
 const deletes = z.enum(['keep', 'soft', 'hard']);
 const ratio = z.number().min(0).max(1);
 
-/** Types of `columns` other than `DECIMAL(p,s)`. */
-export const plainColumnTypes = [
-  'VARCHAR',
-  'BOOLEAN',
-  'BIGINT',
-  'HUGEINT',
-  'DOUBLE',
-  'DATE',
-  'TIMESTAMP',
-  'TIMESTAMPTZ',
-  'JSON',
-] as const satisfies readonly ForcedType[];
-const columnTypeMessage =
-  'must be VARCHAR, BOOLEAN, BIGINT, HUGEINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, TIMESTAMPTZ or JSON';
 const forcedType = z
   .string()
   .transform((text) => text.toUpperCase().replaceAll(' ', ''))
-  .refine(isForcedType, columnTypeMessage);
+  .refine(isForcedType, { error: ({ input }) => describeWrongType(String(input)) });
 
 const columnRule = z
   .strictObject({
@@ -56,12 +43,6 @@ const columnRule = z
     'must have one of type, exclude and hash',
   );
 
-function isForcedType(text: string): text is ForcedType {
-  const [, precision, scale] = /^DECIMAL\((\d{1,2}),(\d{1,2})\)$/.exec(text) ?? [];
-  if (precision !== undefined && scale !== undefined)
-    return Number(precision) >= 1 && Number(precision) <= 38 && Number(scale) <= Number(precision);
-  return plainColumnTypes.some((type) => type === text);
-}
 const date = z.iso.date('must be a date such as 2027-06-30');
 // A NUL byte would fail the run with an error of Node that names no setting.
 const commandWord = z.string().refine((text) => !text.includes('\0'), 'must not contain a NUL character');

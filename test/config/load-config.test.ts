@@ -223,12 +223,40 @@ describe('loadConfig: validation', () => {
       'sluice.yaml:7:28 streams.a.columns.x: must have one of type, exclude and hash',
     ],
     [
-      'streams: { a: { columns: { x: { type: TEXT } } } }',
+      'streams: { a: { columns: { x: { type: "TEXT" } } } }',
+      'sluice.yaml:7:33 streams.a.columns.x.type: must be VARCHAR, BOOLEAN, BIGINT, HUGEINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, TIMESTAMPTZ or JSON; for TEXT, write VARCHAR',
+    ],
+    [
+      'streams: { a: { columns: { x: { type: "money" } } } }',
       'sluice.yaml:7:33 streams.a.columns.x.type: must be VARCHAR, BOOLEAN, BIGINT, HUGEINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, TIMESTAMPTZ or JSON',
     ],
     [
-      'streams: { a: { columns: { x: { type: "DECIMAL(39,2)" } } } }',
-      'sluice.yaml:7:33 streams.a.columns.x.type: must be VARCHAR, BOOLEAN, BIGINT, HUGEINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, TIMESTAMPTZ or JSON',
+      'streams: { a: { columns: { x: { type: "varchar(20)" } } } }',
+      'sluice.yaml:7:33 streams.a.columns.x.type: must be VARCHAR, BOOLEAN, BIGINT, HUGEINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, TIMESTAMPTZ or JSON; for VARCHAR(20), write VARCHAR',
+    ],
+    [
+      'streams: { a: { columns: { x: { type: "DECIMAL(40,2)" } } } }',
+      'sluice.yaml:7:33 streams.a.columns.x.type: must have at most 38 digits: write DECIMAL(38,2), or VARCHAR to keep longer numbers as text',
+    ],
+    [
+      'streams: { a: { columns: { x: { type: "decimal(100, 50)" } } } }',
+      'sluice.yaml:7:33 streams.a.columns.x.type: must have from 1 to 38 digits in all, and no more of them after the point, e.g. DECIMAL(18,2)',
+    ],
+    [
+      'streams: { a: { columns: { x: { type: "DECIMAL(2,4)" } } } }',
+      'sluice.yaml:7:33 streams.a.columns.x.type: must have from 1 to 38 digits in all, and no more of them after the point, e.g. DECIMAL(18,2)',
+    ],
+    [
+      'streams: { a: { columns: { x: { type: "DECIMAL" } } } }',
+      'sluice.yaml:7:33 streams.a.columns.x.type: must say how many digits there are in all, and after the point: DECIMAL(18,2)',
+    ],
+    [
+      'streams: { a: { columns: { x: { type: "DECIMAL(10)" } } } }',
+      'sluice.yaml:7:33 streams.a.columns.x.type: must say how many digits there are in all, and after the point: DECIMAL(18,2)',
+    ],
+    [
+      'streams: { a: { columns: { x: { type: "numeric(10,2)" } } } }',
+      'sluice.yaml:7:33 streams.a.columns.x.type: must be written DECIMAL(10,2); NUMERIC is not known here',
     ],
     [
       'streams: { a: { contract: freez } }',
