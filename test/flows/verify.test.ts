@@ -220,6 +220,22 @@ describe('verify', () => {
     expect(existsSync(flow.stateDir)).toBe(false);
   });
 
+  it('checks the tables of the named streams only', async () => {
+    const flow = await createSynced();
+    await tamper(
+      workOf(flow),
+      'CREATE TABLE stray (id INTEGER)',
+      "INSERT INTO _sluice.checkpoints SELECT * REPLACE ('gone' AS stream) FROM _sluice.checkpoints",
+    );
+    const names = async (streams?: readonly string[]) =>
+      (await verify(flow, streams)).items.map(({ name }) => name);
+    expect(await names()).toEqual(expect.arrayContaining(['items', 'gone', 'stray']));
+    const named = await names(['items']);
+    expect(named).toContain('items');
+    expect(named).not.toContain('gone');
+    expect(named).not.toContain('stray');
+  });
+
   it('gives advice for a damaged header of the archive that helps', async () => {
     const flow = await createSynced();
     const header = join(flow.stateDir, 'archive', 'items', 'whole');

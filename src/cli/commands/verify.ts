@@ -19,7 +19,8 @@ export const verifyCommand = defineAccountCommand({
   accounts: 'each',
   description:
     'Checks that the published file, the work file, the checkpoints and the archive agree: ' +
-    'no request, no key. With --against-api it also asks the API and shows the rows that differ.',
+    'no request, no key. Files are read whole; with names, tables and archives of those streams are checked. ' +
+    'With --against-api it also asks the API and shows the rows that differ.',
   argument: { name: 'streams', summary: 'stream names separated by commas', required: false },
   options: {
     againstApi: flagOption({

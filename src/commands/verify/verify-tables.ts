@@ -13,16 +13,20 @@ import { countLiveRows, isOfSlice, readScope } from '../../warehouse/live-rows.t
 // Our own columns, in any table.
 const OWN = new Set(['_slice', '_run_id', '_synced_at', '_deleted_at']);
 
-/** Whether a file is consistent: tables match checkpoints, learned columns, keys and recorded counts. */
+/**
+ * Whether a file is consistent: tables match checkpoints, learned columns, keys and recorded counts. `isOfAll`: also of
+ * streams that the settings do not have.
+ */
 export async function verifyTables(
   settings: OfflineSettings,
   database: Database,
+  isOfAll: boolean,
 ): Promise<readonly CheckItem[]> {
   const checkpoints = await readCheckpoints(database);
   const tables = await listTables(database);
   const items: CheckItem[] = [];
   const streams = new Set([
-    ...checkpoints.map(({ stream }) => stream),
+    ...(isOfAll ? checkpoints.map(({ stream }) => stream) : []),
     ...settings.streams.map(({ name }) => name),
   ]);
   for (const name of streams) {
@@ -32,6 +36,7 @@ export async function verifyTables(
     if (held.length === 0 && !exists) continue;
     items.push(...(await verifyTable(database, { name, table, checkpoints: held, exists })));
   }
+  if (!isOfAll) return items;
   const known = new Set([...streams].flatMap((name) => [name, historyOf(name)]));
   for (const table of tables.filter((one) => !known.has(one))) {
     const detail = 'belongs to no stream of the config, and no sync wrote it lately';

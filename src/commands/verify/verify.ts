@@ -44,7 +44,8 @@ export async function verifyState(
 ): Promise<VerifyReport> {
   const { clock = systemClock, signal } = options;
   const selected = { ...settings, streams: selectStreams(settings, options.streams) };
-  const verification = new Verification(selected, publishers, { clock, signal });
+  const isOfAll = options.streams === undefined;
+  const verification = new Verification(selected, publishers, { clock, signal, isOfAll });
   await verification.run();
   return verification.report();
 }
@@ -54,6 +55,8 @@ class Verification {
   readonly #publishers: readonly Publisher[];
   readonly #clock: Clock;
   readonly #signal: AbortSignal | undefined;
+  /** No streams were named. */
+  readonly #isOfAll: boolean;
   readonly #items: CheckItem[] = [];
   /** What the tables hold, by stream. */
   readonly #held = new Map<string, HeldRows>();
@@ -63,12 +66,17 @@ class Verification {
   constructor(
     settings: OfflineSettings,
     publishers: readonly Publisher[],
-    { clock, signal }: Pick<VerifyOptions, 'signal'> & { readonly clock: Clock },
+    {
+      clock,
+      signal,
+      isOfAll,
+    }: Pick<VerifyOptions, 'signal'> & { readonly clock: Clock; readonly isOfAll: boolean },
   ) {
     this.#settings = settings;
     this.#publishers = publishers;
     this.#clock = clock;
     this.#signal = signal;
+    this.#isOfAll = isOfAll;
   }
 
   async run(): Promise<void> {
@@ -138,7 +146,7 @@ class Verification {
   }
 
   async #verifyTables(database: Database): Promise<void> {
-    this.#items.push(...(await verifyTables(this.#settings, database)));
+    this.#items.push(...(await verifyTables(this.#settings, database, this.#isOfAll)));
     for (const stream of this.#settings.streams)
       this.#held.set(stream.name, await readHeldRows(database, stream));
   }
