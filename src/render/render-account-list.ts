@@ -1,4 +1,6 @@
+import type { ReportedError } from '../model/run-report.ts';
 import { listNames } from '../text/list-names.ts';
+import { describeAccountErrors } from './describe-account-errors.ts';
 import { drawFittingTable } from './fitting-table.ts';
 import { toSafeCell } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
@@ -8,6 +10,8 @@ interface ListedAccount {
   readonly account: string;
   readonly inConfig: boolean;
   readonly places: readonly { readonly kind: string; readonly path: string }[];
+  /** What is wrong in its config. */
+  readonly error?: ReportedError;
 }
 
 /** The accounts for people, those that the config no longer has at the end. */
@@ -22,7 +26,12 @@ export function renderAccountList(accounts: readonly ListedAccount[], columns: n
     columns,
   );
   const left = accounts.filter(({ inConfig }) => !inConfig).map(({ account }) => account);
-  if (left.length === 0) return table;
+  const failed = accounts.flatMap(({ account, error }) =>
+    error === undefined ? [] : { account, error, exitCode: error.exitCode },
+  );
+  const broken = wrapText(describeAccountErrors(failed), columns);
   const advice = `Not in the config any more: ${listNames(left)}. Their data stays until you delete it: sluice accounts remove ${left[0] ?? ''} --data`;
-  return `${table}\n\n${wrapText(advice, columns)}`;
+  return [table, broken, ...(left.length === 0 ? [] : [wrapText(advice, columns)])]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }

@@ -354,6 +354,20 @@ describe('a sync of several accounts', () => {
   });
 });
 
+it('lists all accounts where the config of one is broken, and says what is wrong', async () => {
+  const flow = createAccountsFlow({ names: ['a', 'b'], own: { b: { streams: { items: 5 } } } });
+  const list = await flow.run(['accounts', 'list']);
+  expect(list.exitCode).toBe(5);
+  expect(list.stdout).toMatch(/^a .*yes.*^b .*yes.*^b: .*streams\.items.*^ {2}next: Correct/ms);
+  const { result } = JSON.parse((await flow.run(['accounts', 'list', '--json'])).stdout) as {
+    result: { accounts: { account: string; error?: { code: string } }[] };
+  };
+  expect(result.accounts.map(({ account, error }) => [account, error?.code])).toEqual([
+    ['a', undefined],
+    ['b', 'config_invalid'],
+  ]);
+});
+
 describe('accounts that leave', () => {
   it('are named, deleted only when asked, and nothing of the others is touched', async () => {
     const flow = createAccountsFlow({ names: ['acme', 'old'] });
