@@ -202,7 +202,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'fleet repair',
-    summary: 'Free an account whose worker does not get on',
+    summary: 'Free an account whose worker is stuck',
     load: async () => (await import('./commands/fleet-repair.ts')).fleetRepairCommand,
   },
   {

@@ -14,7 +14,7 @@ export function findExpiryWarnings(
   if (days > WARN_DAYS) return [];
   const when =
     days < 0
-      ? `has expired on ${keyExpiresAt}`
+      ? `expired on ${keyExpiresAt}`
       : `expires on ${keyExpiresAt}, ${days === 0 ? 'today' : `in ${days} ${days === 1 ? 'day' : 'days'}`}`;
   return [
     `the key ${when} (source.keyExpiresAt); create a new one in ${connector.auth.whereKeysAreMade} and update the date`,

@@ -96,7 +96,7 @@ function describeFault(kind: FaultKind, address: string): string {
     case 'no-tls':
       return `${address} does not speak TLS`;
     case 'proxy':
-      return `the proxy does not let us through to ${address}`;
+      return `the proxy refuses to connect to ${address}`;
     case 'closed':
       return `${address} closed the connection without an answer`;
     case 'timeout':

@@ -12,7 +12,7 @@ export function buildQuotaExhaustedError(
   const cause =
     wait.reason === 'rate-limited'
       ? 'the API asked for a pause (429)'
-      : `the quota is used up${quota.limit === undefined ? '' : ` (${formatCountOf(quota.limit, 'request')} a window)`}`;
+      : `the quota is used up${quota.limit === undefined ? '' : ` (${formatCountOf(quota.limit, 'request')} per window)`}`;
   const length = formatDuration(Math.max(0, wait.untilMs - wait.nowMs));
   const until = formatUtc(wait.untilMs);
   const limit = neverWaits ? 'and this command never waits' : 'which is longer than this run may wait';

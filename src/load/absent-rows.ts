@@ -134,7 +134,7 @@ export function describeKept(
 export function describeMarkedGone(rows: number): readonly string[] {
   if (rows === 0) return [];
   return [
-    `${formatCountOf(rows, 'row')} that ${verbOf(rows, 'was', 'were')} marked as deleted before left the table, as deletes is hard`,
+    `${formatCountOf(rows, 'row')} that ${verbOf(rows, 'was', 'were')} marked as deleted before left the table, because deletes is hard`,
   ];
 }
 

@@ -86,7 +86,7 @@ async function refuseRemasked(
   const names = key.map(({ name }) => name).join(', ');
   const rows = formatCountOf(held, 'existing row');
   throw new StreamConfigError(
-    `${nameOf(stream)}: its key (${names}) ${change}, so that none of the ${rows} can be matched`,
+    `${nameOf(stream)}: its key (${names}) ${change}, so none of the ${rows} can be matched`,
     {
       code: 'config_invalid',
       hint: `The table is unchanged. ${way}; or start over: ${startOver(stream)}.`,

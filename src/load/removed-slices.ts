@@ -153,7 +153,7 @@ function decideLeft(facts: LeftFacts, group: Group, left: number, held: number):
     return { how: stream.deletes === 'soft' ? 'soft' : 'hard', notes, warnings: [] };
   }
   const setting = `streams.${stream.name}.maxDeleteRatio`;
-  const message = `${kept}, as more would be deleted than ${setting} (${stream.maxDeleteRatio}) allows`;
+  const message = `${kept}, because more would be deleted than ${setting} (${stream.maxDeleteRatio}) allows`;
   return { how: 'keep', notes: [message], warnings: [message] };
 }
 

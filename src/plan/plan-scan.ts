@@ -176,7 +176,7 @@ function planScan(
   // A clock was wrong when it was written, so it is unknown from which day on rows are missing.
   if (watermark > toDate(nowMs + DAY_MS))
     return full('its watermark lies in the future', [
-      `the watermark of ${stream.name} (${watermark}) lies in the future, as a clock was wrong: the stream is read in full`,
+      `the watermark of ${stream.name} (${watermark}) lies in the future, because a clock was wrong: the stream is read in full`,
     ]);
   return {
     mode: 'incremental',

@@ -31,7 +31,7 @@ export function heldError(answer: AnswerHead, code: unknown, message: unknown): 
   const told = [code, message]
     .filter((part) => typeof part === 'string')
     .map((part) => escapeForTerminal(part.slice(0, 500)));
-  const words = told.length === 0 ? 'one without words' : told.join(': ');
+  const words = told.length === 0 ? 'one without a message' : told.join(': ');
   return invalid(answer, `the answer has status ${answer.status} but holds an error: ${words}`);
 }
 

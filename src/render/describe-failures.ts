@@ -1,5 +1,5 @@
 import type { ReportedError, RunReport, StreamReport } from '../model/run-report.ts';
-import { formatCountOf } from '../text/format-count.ts';
+import { formatCountOf, verbOf } from '../text/format-count.ts';
 import { nameScan } from '../model/stream.ts';
 import { describeEnd, withoutName } from '../text/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
@@ -51,7 +51,7 @@ function describeSafe({ pages, rowsInTable, verdict }: StreamReport): string {
   const table =
     rowsInTable === undefined || rowsInTable === 0
       ? ''
-      : `the ${formatCountOf(rowsInTable, 'row')} of earlier runs are untouched`;
+      : `the ${formatCountOf(rowsInTable, 'row')} of earlier runs ${verbOf(rowsInTable, 'is', 'are')} untouched`;
   const kept =
     pages === 0 ? '' : `${formatCountOf(pages, 'page')} already read ${pages === 1 ? 'is' : 'are'} kept`;
   return [table, kept].filter((part) => part !== '').join('; ');

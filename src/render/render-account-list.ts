@@ -30,7 +30,7 @@ export function renderAccountList(accounts: readonly ListedAccount[], columns: n
     error === undefined ? [] : { account, error, exitCode: error.exitCode },
   );
   const broken = wrapText(describeAccountErrors(failed), columns);
-  const advice = `Not in the config any more: ${listNames(left)}. Their data stays until you delete it: sluice accounts remove ${left[0] ?? ''} --data`;
+  const advice = `No longer in the config: ${listNames(left)}. Their data stays until you delete it: sluice accounts remove ${left[0] ?? ''} --data`;
   return [table, broken, ...(left.length === 0 ? [] : [wrapText(advice, columns)])]
     .filter((part) => part !== '')
     .join('\n\n');

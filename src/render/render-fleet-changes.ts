@@ -71,8 +71,8 @@ export function renderFleetRepair(repair: FleetRepair): string {
   const { orphans, isRemoved, isForgotten, account } = repair;
   const found =
     orphans.length === 0
-      ? 'The store has nothing of it that nobody needs.'
-      : `${isRemoved ? 'Deleted from the store' : 'In the store, needed by nobody'}:\n${orphans
+      ? 'The store has no leftovers of it.'
+      : `${isRemoved ? 'Deleted from the store' : 'In the store, and no longer needed'}:\n${orphans
           .map((name) => `  ${toSafeLine(name)}`)
           .join('\n')}${isRemoved ? '' : `\n  next: sluice fleet repair ${account} --remove-orphans`}`;
   const forgotten = isForgotten

@@ -10,7 +10,7 @@ import { nameScan } from '../model/stream.ts';
 import { describeOwnError } from './describe-failures.ts';
 import { describeChange } from './describe-notes.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatCount, formatCountOf } from '../text/format-count.ts';
+import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
 import { formatMoment } from '../text/format-moment.ts';
 import { describeEnd, withoutName } from '../text/name-once.ts';
 import { toSafeBlock, toSafeCell, toSafeLine } from './safe-text.ts';
@@ -152,8 +152,8 @@ export function summarizeRetry({ streams, error }: RetryReport): string {
   const aside = failed === 0 ? '' : `, ${formatCountOf(failed, 'stream')} failed`;
   if (tried === 0) return `nothing was in quarantine${aside}`;
   return left === tried
-    ? `nothing was accepted: ${formatCountOf(left, 'record')} still break the contract${aside}`
-    : `${formatCountOf(tried - left, 'record')} left quarantine, ${formatCount(left)} stay${aside}`;
+    ? `nothing was accepted: ${formatCountOf(left, 'record')} still ${verbOf(left, 'breaks', 'break')} the contract${aside}`
+    : `${formatCountOf(tried - left, 'record')} left quarantine, ${formatCount(left)} ${verbOf(left, 'stays', 'stay')}${aside}`;
 }
 
 function describeFooter(report: RetryReport): string {

@@ -3,7 +3,7 @@ import { capitalize, describePlace } from './format-values.ts';
 import { describeOwnError } from './describe-failures.ts';
 import type { FittingColumn } from './fitting-table.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { formatCount, formatCountOf } from '../text/format-count.ts';
+import { formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
 import { describeEnd, withoutName } from '../text/name-once.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
@@ -68,7 +68,9 @@ function describeNotes(row: RebuiltStream): readonly string[] {
   if (status !== 'rebuilt' && status !== 'planned') return [];
   const parts = [
     ...notes.map(toSafeLine),
-    rowsKept === 0 ? '' : `${formatCountOf(rowsKept, 'row')} that the archive no longer holds were kept`,
+    rowsKept === 0
+      ? ''
+      : `${formatCountOf(rowsKept, 'row')} that the archive no longer holds ${verbOf(rowsKept, 'was', 'were')} kept`,
     rowsQuarantined === 0 ? '' : `${formatCountOf(rowsQuarantined, 'record')} in quarantine`,
     describeColumns(schemaChanges),
   ].filter((part) => part !== '');

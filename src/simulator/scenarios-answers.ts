@@ -108,7 +108,7 @@ export const answerScenarios: readonly Scenario[] = [
   }),
   pagedScenario({
     name: 'poison-page',
-    sentence: 'The page at offset 495 fails with 500 for ever, and all others are answered.',
+    sentence: 'The page at offset 495 always fails with 500; all others are answered.',
     watch: 'Exit code 4 naming the offset; the pages that came are kept for the next sync.',
     options: () => answer(serverError(), { offset: 495 }),
   }),

@@ -24,7 +24,7 @@ function serve(change: (page: PageWindow) => Partial<PageWindow>, match: FaultMa
 
 const FIRST_DAY_ROWS = 1_800;
 
-/** Servers that page otherwise than they say. */
+/** Servers that page differently from what they say. */
 export const pagingScenarios: readonly Scenario[] = [
   pagedScenario({
     name: 'ignored-offset',

@@ -8,7 +8,7 @@ import { pagingScenarios } from './scenarios-paging.ts';
 export const scenarioGroups: readonly ScenarioGroup[] = [
   { title: 'Data that moves while it is read', scenarios: movingScenarios },
   { title: 'Data that changes overnight', scenarios: dayScenarios },
-  { title: 'Servers that page otherwise than they say', scenarios: pagingScenarios },
+  { title: 'Servers that page differently from what they say', scenarios: pagingScenarios },
   { title: 'Invalid responses and server failures', scenarios: answerScenarios },
 ];
 

@@ -150,7 +150,7 @@ async function within(clock: Clock, work: Promise<void> | undefined): Promise<st
       ),
       clock
         .sleep(LONGEST_FLUSH_MS, over.signal)
-        .then(() => `not taken within ${LONGEST_FLUSH_MS / 1_000} s: the receiver may be away`),
+        .then(() => `not taken within ${LONGEST_FLUSH_MS / 1_000} s: the receiver may be unreachable`),
     ]);
   } finally {
     over.abort();

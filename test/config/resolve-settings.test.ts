@@ -127,7 +127,7 @@ describe('key expiry', () => {
     ['2026-06-16T00:00:00Z', 'expires on 2026-06-30, in 14 days'],
     ['2026-06-29T08:00:00Z', 'expires on 2026-06-30, in 1 day '],
     ['2026-06-30T08:00:00Z', 'expires on 2026-06-30, today'],
-    ['2026-07-01T00:00:00Z', 'has expired on 2026-06-30'],
+    ['2026-07-01T00:00:00Z', 'expired on 2026-06-30'],
   ])('at %s warns: %s', (now, message) => {
     const { warnings } = resolve(text, { now });
     expect(warnings).toHaveLength(message === undefined ? 0 : 1);

@@ -118,7 +118,7 @@ describe('rows that left the source', () => {
     expect(streamOf(hard)).toMatchObject({ rowsInTable: 95, rows: { deleted: 5 } });
     // They were counted when they were marked.
     expect(streamOf(hard).reasons).toEqual([
-      '20 rows that were marked as deleted before left the table, as deletes is hard',
+      '20 rows that were marked as deleted before left the table, because deletes is hard',
     ]);
     expect(await idsOf(flow)).toEqual(ids(makeItems(95)));
   });

@@ -47,7 +47,7 @@ export async function findStreams(
   const missing = left.map((name) => {
     const end = ends.get(name);
     const why = end === undefined || end.kind === 'complete' ? 'it has no records' : end.error.message;
-    return `${name} is not listed: ${why}. Discover again once it was synced.`;
+    return `${name} is not listed: ${why}. Discover again once it has been synced.`;
   });
   return { streams, missing };
 }

@@ -113,7 +113,7 @@ class AirbyteSession {
     const { stream, position, again } = delivery;
     if (again !== undefined)
       await this.#warn(
-        `${name}: the whole table is sent again, as ${again}. Rows that were deleted meanwhile may stay in the destination: refresh the stream there to be sure.`,
+        `${name}: the whole table is sent again, because ${again}. Rows that were deleted meanwhile may stay in the destination: refresh the stream there to be sure.`,
       );
     for (const problem of findCatalogProblems(stream, wanted)) await this.#warn(problem);
     const nowMs = this.#context.clock.now();

@@ -87,7 +87,7 @@ async function sendStream(
   const delivery = await reader.deliver({ stream: name, columns, from, wantsWhole: false });
   if (delivery === undefined) return;
   const { stream, position, again, isWhole } = delivery;
-  if (again !== undefined) note(context, `warning: ${name}: the whole table is sent again, as ${again}`);
+  if (again !== undefined) note(context, `warning: ${name}: the whole table is sent again, because ${again}`);
   // A state may be lost, and the clock may have been ahead: the log still has the highest version that was given out.
   const tableVersion =
     isWhole || from === undefined

@@ -19,7 +19,7 @@ const group = 'Removing:';
 export const accountsRemoveCommand = defineCommand({
   description:
     'Deletes what is left of an account that the config no longer has: what it published, and its state folder. ' +
-    'Asks first. Remove the line of the account from the config first. What Sluice did not write stays, and is named.',
+    'Asks first. Remove the line of the account from the config first. Files that Sluice did not write stay, and are listed.',
   argument: { name: 'NAME', summary: 'the name of the account', required: true },
   options: {
     data: flagOption({ flag: 'data', summary: 'Delete its data; without it, only show what is left', group }),
@@ -104,8 +104,8 @@ function toOutcome(
     kept:
       places.length === 0
         ? `Nothing is known to be left of ${account}.\n${list}`
-        : `Left of ${account}:\n${list}\nNothing was deleted; --data deletes it.`,
-    deleted: `Deleted of ${account}:\n${list}`,
+        : `Left over from ${account}:\n${list}\nNothing was deleted; --data deletes it.`,
+    deleted: `Deleted from ${account}:\n${list}`,
     declined: 'Nothing was deleted.',
   };
   return {

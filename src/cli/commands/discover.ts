@@ -8,7 +8,7 @@ import type { DiscoverRequest } from '../frame/engine.ts';
 import { countOption, flagOption } from '../options/option-kinds.ts';
 import { readStreamNames } from '../options/streams-argument.ts';
 import { usageError } from '../options/usage-error.ts';
-import { formatCount, formatCountOf } from '../../text/format-count.ts';
+import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 import { formatUpcoming } from '../../render/format-values.ts';
 import { toSafeLine } from '../../render/safe-text.ts';
 import { wrapText } from '../../render/wrap-text.ts';
@@ -61,7 +61,7 @@ export const discoverCommand = defineAccountCommand({
     context.chooseStop('quit');
     const { pages, noExamples, maxRequests, yes, noProbe, write, force } = values;
     if (yes === true && noProbe === true)
-      throw usageError('--yes and --no-probe exclude each other', 'Give one of them.');
+      throw usageError('--yes and --no-probe cannot be combined', 'Give one of them.');
     if (force === true && write !== true)
       throw usageError('--force only affects files that --write saves', 'Give --write too.');
     const streams = readStreamNames(argument);
@@ -93,7 +93,8 @@ function chooseConfirmation(
   const { prompt } = context;
   if (prompt === undefined || choice.isJson) return undefined;
   return async (mostRequests, { requestsSpent, quotaLeft, wanted, returnsAtMs }) => {
-    const left = quotaLeft === undefined ? '' : `, ${formatCount(quotaLeft)} are left now`;
+    const left =
+      quotaLeft === undefined ? '' : `, ${formatCount(quotaLeft)} ${verbOf(quotaLeft, 'is', 'are')} left now`;
     note(context, `Sampled with ${formatCountOf(requestsSpent, 'request')}${left}.`);
     const most = formatCountOf(mostRequests, 'more request');
     const isShort = mostRequests < wanted;

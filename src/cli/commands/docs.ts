@@ -16,8 +16,8 @@ const DEFAULT_OUTPUT = 'docs.html';
 export const docsCommand = defineCommand({
   description:
     'Writes a data dictionary as one HTML file that needs no script and no network: each table and column with its ' +
-    'type and evidence, empty values, key, unit and description, and how columns changed. It has no value of any ' +
-    'record. Descriptions and units come from the contract files. Reads the published file only: no request, no key, no lock.',
+    'type and evidence, empty values, key, unit and description, and how columns changed. It contains no values ' +
+    'from records. Descriptions and units come from the contract files. Reads the published file only: no request, no key, no lock.',
   options: {
     output: textOption({
       flag: 'output',

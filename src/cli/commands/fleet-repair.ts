@@ -9,7 +9,7 @@ export const fleetRepairCommand = defineCommand({
   description:
     'Ends the lease of an account: what the worker that has it still does is refused, and another one continues at ' +
     'once. Names objects in the store that killed runs left. A lease ends by itself after fleet.lease; this is for a ' +
-    'worker that renews it and does not get on.',
+    'worker that renews it and is stuck.',
   argument: { name: 'NAME', summary: 'the name of the account', required: true },
   options: {
     removeOrphans: flagOption({ flag: 'remove-orphans', summary: 'Delete those objects', group }),

@@ -38,7 +38,7 @@ export const fleetStatusCommand = defineCommand({
     const isWatch = values.watch === true;
     if (isWatch && globals.json === true)
       throw usageError(
-        '--watch and --json exclude each other',
+        '--watch and --json cannot be combined',
         'Run sluice fleet status --json as often as you like.',
       );
     const { settings, names } = await loadFleet(context, globals);

@@ -79,6 +79,6 @@ function chooseMostBytes(): number {
 /** What the SDK finds wrong with a message of the client is a page of JSON. */
 function describeProblem({ message }: Error): string {
   return message.startsWith('[') || message.startsWith('{')
-    ? 'the client sent a message that is not one of the protocol; it was ignored'
+    ? 'the client sent a message that is not part of the protocol; it was ignored'
     : message;
 }

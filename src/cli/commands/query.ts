@@ -18,7 +18,7 @@ export const queryCommand = defineCommand({
     'is attached under its own name, as in any DuckDB program: warehouse.main.visibility_mentions. JSON columns ' +
     'are JSON in json and ndjson, and text in other formats. With accounts, each table is that of all of them (or of ' +
     'those named), with the column account.',
-  argument: { name: 'SQL', summary: 'an SQL text in quotes', required: true },
+  argument: { name: 'SQL', summary: 'an SQL statement in quotes', required: true },
   options: {
     format: choiceOption({
       flag: 'format',

@@ -39,12 +39,12 @@ export const reportCommand = defineCommand({
     accounts: accountsOption,
     fleet: flagOption({
       flag: 'fleet',
-      summary: 'Of the whole fleet instead, from fleet.database: accounts, failures, runs, workers',
+      summary: 'Report on the whole fleet instead, from fleet.database: accounts, failures, runs, workers',
       group,
     }),
     serve: flagOption({
       flag: 'serve',
-      summary: 'Serve it as a page that is made again at each load, and shows a run that is at work',
+      summary: 'Serve it as a page that is made again at each load, and shows a run in progress',
       group: serving,
     }),
     servePort: countOption({
@@ -58,7 +58,7 @@ export const reportCommand = defineCommand({
     serveHost: textOption({
       flag: 'serve-host',
       valueName: 'address',
-      summary: `Address to serve it on (default 127.0.0.1); another one needs ${PAGE_TOKEN}`,
+      summary: `Address to serve it on (default 127.0.0.1); any other address needs ${PAGE_TOKEN}`,
       group: serving,
       example: '0.0.0.0',
     }),
@@ -128,9 +128,9 @@ interface Mixed {
 
 function refuseMixed({ output, accounts, fleet, serve, servePort, serveHost }: Mixed): void {
   if (fleet === true && accounts !== undefined)
-    throw usageError('--fleet and --accounts exclude each other', 'The page of a fleet has all accounts.');
+    throw usageError('--fleet and --accounts cannot be combined', 'The page of a fleet has all accounts.');
   if (serve === true && output !== undefined)
-    throw usageError('--serve and --output exclude each other', 'Leave out --output: no file is written.');
+    throw usageError('--serve and --output cannot be combined', 'Leave out --output: no file is written.');
   if (serve !== true && (servePort ?? serveHost) !== undefined)
     throw usageError(
       `--serve-${servePort === undefined ? 'host' : 'port'} needs --serve`,

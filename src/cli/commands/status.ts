@@ -35,7 +35,7 @@ export const statusCommand = defineCommand({
     context.chooseStop('quit');
     if (values.watch === true && globals.json === true)
       throw usageError(
-        '--watch and --json exclude each other',
+        '--watch and --json cannot be combined',
         'Run sluice status --json as often as you like.',
       );
     const isWatch = values.watch === true;

@@ -16,13 +16,13 @@ export function describeWorkerEvent(event: WorkerEvent): LogLine {
     case 'run-lost':
       return {
         level: 'warn',
-        message: `${event.account}: the lease was lost, so that its run was ended here; another worker continues`,
+        message: `${event.account}: the lease was lost, so its run was ended here; another worker continues`,
         fields: event,
       };
     case 'draining': {
       const at =
         event.runs === 0 ? 'no run is at work' : `${formatCountOf(event.runs, 'run')} to be put away`;
-      return { level: 'info', message: `stopping: no account is taken any more, ${at}`, fields: event };
+      return { level: 'info', message: `stopping: no further account is taken, ${at}`, fields: event };
     }
     case 'warning': {
       const { account, message } = event;

@@ -121,7 +121,7 @@ export class ScheduledAccounts implements ScheduledRuns {
     const known = await chooseAccounts(context, globals, patterns);
     if (known !== undefined) return known;
     const { usageError } = await import('../options/usage-error.ts');
-    throw usageError('the config has no accounts any more', 'Restart the schedule to sync it as one.');
+    throw usageError('the config no longer has accounts', 'Restart the schedule to sync it as one.');
   }
 
   #settle(report: AccountsReport, startedAtMs: number): TryLater | undefined {

@@ -61,7 +61,7 @@ export async function listChosen(
   if (known === undefined) {
     if (patterns === undefined) return undefined;
     throw usageError(
-      'an account is named, and the config has none',
+      'an account was named, but the config has no accounts',
       'Leave --accounts or the account out, or write accounts: into the config; docs/accounts.md shows how.',
     );
   }

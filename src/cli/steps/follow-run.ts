@@ -30,7 +30,7 @@ export const metricsFileOption = patternOption({
 /** Fewer series, for a config with many accounts. */
 export const withoutStreamsOption = flagOption({
   flag: 'metrics-without-streams',
-  summary: 'With accounts: one series an account, in place of one for each of its streams',
+  summary: 'With accounts: one series per account instead of one per stream',
   group: 'Metrics:',
 });
 

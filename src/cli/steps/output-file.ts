@@ -42,7 +42,7 @@ export async function findOutput(cwd: string, path: string, kind: OutputKind): P
     throw refuse(path, `${path} is where this command prints what it did; nothing was written`, kind.hint);
   else if (found.isFile()) await assertReplaced(path, absolute, kind);
   else if (!takesBytes(found))
-    throw refuse(path, `${path} is a disk or a socket, and no file; it was not touched`, kind.hint);
+    throw refuse(path, `${path} is a disk or a socket, not a file; it was not touched`, kind.hint);
   return { path, absolute };
 }
 

@@ -27,13 +27,13 @@ export function chooseSimulatedAccounts(
   }
   if (key !== undefined) {
     throw usageError(
-      '--key does not work together with --accounts',
+      '--key and --accounts cannot be combined',
       'Leave out --key: each account gets a key of its own.',
     );
   }
   if (scenario !== undefined) {
     throw usageError(
-      '--scenario does not work together with --accounts',
+      '--scenario and --accounts cannot be combined',
       'Leave out --accounts: a scenario counts the requests of one key.',
     );
   }

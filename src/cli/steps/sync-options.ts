@@ -102,7 +102,7 @@ export function toSelection(values: OptionValues<typeof selectionOptions>): Sync
   const { streams, fullRefresh, from, limit, force } = values;
   if (fullRefresh === true && from !== undefined) {
     throw usageError(
-      '--full-refresh reads everything and --from only a part; they exclude each other',
+      '--full-refresh and --from cannot be combined',
       'Give one of them, e.g. --from 2026-01-31.',
     );
   }

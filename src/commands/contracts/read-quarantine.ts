@@ -79,7 +79,7 @@ function describeNoMatch(id: string, found: readonly SqlRow[]): ConfigError {
   if (found.length === 0) {
     return new ConfigError(`no record in quarantine has an id that begins with ${id}`, {
       code: 'usage_invalid',
-      hint: '`sluice quarantine list` shows the ids. A record that was loaded since is not in quarantine any more.',
+      hint: '`sluice quarantine list` shows the ids. A record that has been loaded since is no longer in quarantine.',
     });
   }
   const ids = found.slice(0, 10).map((row) => String(row['id']).slice(0, ID_DIGITS + 6));

@@ -39,7 +39,7 @@ export async function verifyTables(
   if (!isOfAll) return items;
   const known = new Set([...streams].flatMap((name) => [name, historyOf(name)]));
   for (const table of tables.filter((one) => !known.has(one))) {
-    const detail = 'belongs to no stream of the config, and no sync wrote it lately';
+    const detail = 'belongs to no stream of the config, and no sync wrote it recently';
     items.push({ name: table, status: 'warning', detail, fix: undefined });
   }
   return items;

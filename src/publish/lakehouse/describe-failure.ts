@@ -194,7 +194,7 @@ export function describeOtherCount(
     `${path}: ${table} would have ${formatCountOf(rows, 'row')}, and ${formatCount(wanted)} ${verbOf(wanted, 'was', 'were')} synced`,
     {
       code: 'publish_failed',
-      hint: `${title} computes hashes of rows otherwise than this version of the engine does. Publish to another destination, and report this. This was not committed there; what was synced is committed in the state folder.`,
+      hint: `${title} computes hashes of rows differently from this version of the engine. Publish to another destination, and report this. This was not committed there; what was synced is committed in the state folder.`,
       context: { path },
     },
   );

@@ -90,7 +90,7 @@ export class ViewsPublish {
       if (view === undefined || !found.has(name)) continue;
       this.#kept.set(name, view);
       const { path } = this.#lakehouse.destination;
-      this.#warn(`${path}: the view ${name} stays as it was, as others depend on it`);
+      this.#warn(`${path}: the view ${name} stays as it was, because others depend on it`);
     }
   }
 

@@ -120,7 +120,7 @@ describe('--accounts', () => {
     ];
     expect(calls.filter(({ name }) => work.includes(name))).toEqual([]);
     expect(stderr).toBe(
-      'error: an account is named, and the config has none\n' +
+      'error: an account was named, but the config has no accounts\n' +
         'Leave --accounts or the account out, or write accounts: into the config; docs/accounts.md shows how.\n',
     );
   });

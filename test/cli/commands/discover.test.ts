@@ -351,7 +351,7 @@ describe('options', () => {
   });
 
   it.each([
-    [['--yes', '--no-probe'], 'exclude each other'],
+    [['--yes', '--no-probe'], 'cannot be combined'],
     [['--force'], '--force only affects files that --write saves'],
     [['--pages', '0'], '--pages'],
     [['Wrong-Name'], '"Wrong-Name" is not a stream name'],

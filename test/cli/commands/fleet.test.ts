@@ -170,7 +170,7 @@ describe('fleet status', () => {
     const engine = makeEngine({ read });
     const { exitCode, stderr } = await run(['fleet', 'status', '--watch', '--json'], { engine });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('--watch and --json exclude each other');
+    expect(stderr).toContain('--watch and --json cannot be combined');
   });
 
   it('never shows the password of the database', async () => {
@@ -281,7 +281,7 @@ describe('fleet repair', () => {
     expect(stdout).toBe(
       [
         'acme is free: what its worker still does is refused (host-1-1-ab12cd)',
-        'In the store, needed by nobody:',
+        'In the store, and no longer needed:',
         '  acme/3-1.state',
         '  next: sluice fleet repair acme --remove-orphans',
         '',
@@ -427,7 +427,7 @@ describe('report --fleet', () => {
       engine: makeEngine(),
     });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('--fleet and --accounts exclude each other');
+    expect(stderr).toContain('--fleet and --accounts cannot be combined');
   });
 });
 

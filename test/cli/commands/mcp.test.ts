@@ -47,7 +47,7 @@ describe('a message that is not one of the protocol', () => {
     stdio.input.end('{"jsonrpc":"2.0"}\n');
     await expect(runCli(['mcp', '-c', './a.yaml'], { ...context, stdio })).resolves.toBe(0);
     expect(stderr.text().trim().split('\n').slice(1)).toEqual([
-      'warning: the client sent a message that is not one of the protocol; it was ignored',
+      'warning: the client sent a message that is not part of the protocol; it was ignored',
     ]);
   });
 });

@@ -202,7 +202,7 @@ describe('report --serve', () => {
   });
 
   it.each([
-    [['--serve', '--output', 'x.html'], '--serve and --output exclude each other'],
+    [['--serve', '--output', 'x.html'], '--serve and --output cannot be combined'],
     [['--serve-port', '8080'], '--serve-port needs --serve'],
     [['--serve-host', 'localhost'], '--serve-host needs --serve'],
   ])('refuses %j', async (argv, message) => {

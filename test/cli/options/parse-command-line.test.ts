@@ -133,7 +133,7 @@ describe('a wrong command line is refused with exit code 2', () => {
       message: /status does not take "extra"/,
       hint: /For example: sluice status/,
     },
-    { argv: ['query'], message: /query needs an SQL text/, hint: /For example: sluice query/ },
+    { argv: ['query'], message: /query needs an SQL statement/, hint: /For example: sluice query/ },
     { argv: ['query', 'select', '1'], message: /quotes/, hint: /For example/ },
     { argv: ['config'], message: /config needs a command/, hint: /sluice config show/ },
     { argv: ['config', 'sho'], message: /unknown command: config sho/, hint: /sluice config show/ },

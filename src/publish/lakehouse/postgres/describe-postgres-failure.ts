@@ -45,7 +45,7 @@ const advice: readonly Advice[] = [
   },
   {
     pattern: /other objects depend on it|used by a view/,
-    what: 'a view or the like depends on a column or table that has to go',
+    what: 'a view or another object depends on a column or table that has to be removed',
     hint: 'Drop that view, run again, and create it again. Publishing needs no request.',
   },
   {
