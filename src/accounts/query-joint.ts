@@ -1,8 +1,12 @@
 import type { AccountData } from '../model/account.ts';
 import {
+  type AccountsProofs,
   type AccountsQueryOptions,
   type AccountsQueryResult,
+  type AccountsStreamOptions,
+  type LeftOut,
   queryAccounts,
+  streamAccounts,
 } from '../warehouse/query-accounts.ts';
 import { refuseForeign, refuseLost } from './own-published.ts';
 import { refuseUnknown } from './refuse-unknown.ts';
@@ -21,15 +25,30 @@ export interface AskedAccounts {
  * would be missing or wrong
  */
 export async function queryJoint(
-  { names, data }: AskedAccounts,
+  asked: AskedAccounts,
   sql: string,
-  options: Omit<AccountsQueryOptions, 'prove' | 'proveAbsent'>,
+  options: Omit<AccountsQueryOptions, keyof AccountsProofs>,
 ): Promise<AccountsQueryResult> {
+  return queryAccounts(findAsked(asked), sql, { ...options, ...proofsOf(asked) });
+}
+
+/** The same with rows that are taken as they are read. */
+export async function streamJoint(
+  asked: AskedAccounts,
+  sql: string,
+  options: Omit<AccountsStreamOptions, keyof AccountsProofs>,
+): Promise<LeftOut> {
+  return streamAccounts(findAsked(asked), sql, { ...options, ...proofsOf(asked) });
+}
+
+function findAsked({ names, data }: AskedAccounts): readonly AccountData[] {
   refuseUnknown(names, data, 'cannot query all of these accounts');
-  const asked = data.filter(({ account }) => names.includes(account));
-  return queryAccounts(asked, sql, {
-    ...options,
+  return data.filter(({ account }) => names.includes(account));
+}
+
+function proofsOf({ data }: AskedAccounts): AccountsProofs {
+  return {
     prove: (session, accounts) => refuseForeign(session, accounts, data),
     proveAbsent: refuseLost,
-  });
+  };
 }

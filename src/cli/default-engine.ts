@@ -137,6 +137,8 @@ export const defaultEngine: Engine = {
   },
   queryPublished: lend(() => import('../warehouse/query-published.ts'), 'queryPublished'),
   queryAccounts: lend(() => import('../accounts/query-joint.ts'), 'queryJoint'),
+  streamPublished: lend(() => import('../warehouse/query-published.ts'), 'streamPublished'),
+  streamAccounts: lend(() => import('../accounts/query-joint.ts'), 'streamJoint'),
   publishJoint: lend(() => import('../accounts/publish-joint.ts'), 'publishJoint'),
   startSimulator: lend(() => import('./start-simulator.ts'), 'startSimulator'),
   async listScenarios() {

@@ -7,27 +7,49 @@ import { countFittingColumns, drawTable, drawTableWithin } from './table.ts';
 import { formatCountOf } from '../text/format-count.ts';
 import { cutToWidth } from './measure-width.ts';
 
+/** A format that needs no row to write another one; a table has the widths of all of them. */
+export type RowFormatName = Exclude<QueryFormat, 'table'>;
+
+/** How rows are written one by one: `begin`, the rows with `separator` between them, `end`. */
+export interface RowFormat {
+  readonly begin: string;
+  readonly separator: string;
+  readonly end: string;
+  readonly writeRow: (row: readonly QueryCell[]) => string;
+}
+
 /** Writes rows in a format; `columns` is the width of the terminal, undefined if there is none. */
 export function formatQueryResult(
   result: QueryResult,
   format: QueryFormat,
   columns: number | undefined,
 ): string {
+  if (format === 'table') return writeTable(result, columns);
+  const { begin, separator, end, writeRow } = createRowFormat(result.columns, format, columns !== undefined);
+  return begin + result.rows.map(writeRow).join(separator) + end;
+}
+
+/** The same for rows that come one after the other. */
+export function createRowFormat(
+  columns: QueryResult['columns'],
+  format: RowFormatName,
+  isForTerminal: boolean,
+): RowFormat {
   switch (format) {
-    case 'table':
-      return writeTable(result, columns);
     case 'csv':
-      return writeCsv(result, columns !== undefined);
+      return createCsv(columns, isForTerminal);
     case 'json':
-      return `[${writeObjects(result).join(',\n ')}]\n`;
-    case 'ndjson':
-      return writeObjects(result)
-        .map((row) => `${row}\n`)
-        .join('');
+      return { begin: '[', separator: ',\n ', end: ']\n', writeRow: createObjectWriter(columns) };
+    case 'ndjson': {
+      const writeObject = createObjectWriter(columns);
+      return { ...PLAIN, begin: '', writeRow: (row) => `${writeObject(row)}\n` };
+    }
     case 'markdown':
-      return writeMarkdown(result);
+      return createMarkdown(columns);
   }
 }
+
+const PLAIN = { separator: '', end: '' };
 
 function writeTable({ columns, rows }: QueryResult, maxWidth: number | undefined): string {
   const titles = columns.map(({ name, type }) => ({
@@ -50,38 +72,38 @@ function writeTableCell(cell: QueryCell): string {
 }
 
 // RFC 4180: CRLF after every record, quotes doubled. Empty text is quoted, to distinguish it from NULL.
-function writeCsv({ columns, rows }: QueryResult, forTerminal: boolean): string {
+function createCsv(columns: QueryResult['columns'], isForTerminal: boolean): RowFormat {
   const write = (cell: QueryCell) => {
     if (cell === null) return '';
-    const text = forTerminal ? toSafeCell(String(cell)) : String(cell);
+    const text = isForTerminal ? toSafeCell(String(cell)) : String(cell);
     return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  const records = [columns.map(({ name }) => name), ...rows];
-  return records.map((record) => `${record.map(write).join(',')}\r\n`).join('');
+  const writeRow = (record: readonly QueryCell[]) => `${record.map(write).join(',')}\r\n`;
+  return { ...PLAIN, begin: writeRow(columns.map(({ name }) => name)), writeRow };
 }
 
-function writeMarkdown({ columns, rows }: QueryResult): string {
+function createMarkdown(columns: QueryResult['columns']): RowFormat {
   const write = (cell: QueryCell) => writeTableCell(cell).replaceAll('\\', '\\\\').replaceAll('|', '\\|');
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
   const rule = columns.map(({ type }) => (isNumericType(type) ? '---:' : '---'));
-  return (
-    line(columns.map(({ name }) => write(name))) +
-    line(rule) +
-    rows.map((row) => line(row.map(write))).join('')
-  );
+  return {
+    ...PLAIN,
+    begin: line(columns.map(({ name }) => write(name))) + line(rule),
+    writeRow: (row) => line(row.map(write)),
+  };
 }
 
-/** A row as a JSON object on one line, assembled as text: a number in a JSON value may exceed a double. */
-function writeObjects({ columns, rows }: QueryResult): readonly string[] {
+/** Writes rows as JSON objects, each on one line, assembled as text: a number in a JSON value may exceed a double. */
+function createObjectWriter(columns: QueryResult['columns']): RowFormat['writeRow'] {
   const names = distinguish(columns.map(({ name }) => name)).map(writeJson);
   const isNested = columns.map(({ type }) => NESTED_TYPE.test(type));
-  return rows.map((row) => {
+  return (row) => {
     const members = names.map((name, i) => {
       const cell = row[i] ?? null;
       return `${name}:${isNested[i] === true ? writeNested(cell) : writeJson(cell)}`;
     });
     return `{${members.join(',')}}`;
-  });
+  };
 }
 
 // Cells of these types are JSON texts, written by the engine or its library.

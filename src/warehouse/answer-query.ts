@@ -1,19 +1,29 @@
 import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import { BugError, ConfigError, StorageError, type SyncError } from '../model/errors.ts';
-import type { QueryResult } from '../model/reports.ts';
+import type { TakeRows } from '../model/take-rows.ts';
 import type { Database } from './database.ts';
 import { isOutOfMemory } from './database-errors.ts';
 import { interruptOnAbort } from './interrupt-on-abort.ts';
 
-export interface QueryOptions {
-  readonly maxRows?: number;
+/** Further options of a query. */
+export interface AskOptions {
   /** Rejects all statements but a SELECT, also where others could do no harm. Over lakes and accounts they always are. */
   readonly onlySelects?: boolean;
   readonly signal?: AbortSignal;
 }
 
+/** Options of a query whose rows come together. */
+export interface QueryOptions extends AskOptions {
+  readonly maxRows?: number;
+}
+
+/** Options of a query whose rows are taken as they are read. */
+export interface StreamOptions extends AskOptions {
+  readonly take: TakeRows;
+}
+
 /**
- * Runs one statement of a user.
+ * Runs one statement of a user and hands on its rows. An error can come after some of them.
  *
  * @param prepare called once it is known that the text is one statement; throws if it must not run
  * @throws ConfigError `query_failed` (2) for bad SQL; the signal's own error
@@ -21,11 +31,11 @@ export interface QueryOptions {
 export async function answerQuery(
   database: Database,
   sql: string,
-  { maxRows = Infinity, signal }: QueryOptions,
+  { take, signal }: StreamOptions,
   prepare: (statement: { readonly onlyReads: boolean }) => Promise<void>,
-): Promise<QueryResult> {
+): Promise<void> {
   try {
-    return await interruptOnAbort(database, signal, async () => {
+    await interruptOnAbort(database, signal, async () => {
       assertNotAborted(signal);
       // The engine has no error for it.
       if (isBlank(sql)) {
@@ -42,7 +52,11 @@ export async function answerQuery(
         });
       }
       await prepare({ onlyReads });
-      return database.query(sql, maxRows);
+      for await (const portion of database.streamRows(sql)) {
+        const wantsMore = await take(portion);
+        assertNotAborted(signal);
+        if (!wantsMore) return;
+      }
     });
   } catch (error) {
     if (signal?.aborted === true) throw toAbortError(signal);

@@ -2,10 +2,11 @@ import { assertNotAborted, toAbortError } from '../model/abort.ts';
 import type { AccountData } from '../model/account.ts';
 import { AbortedError, ConfigError } from '../model/errors.ts';
 import type { QueryResult } from '../model/reports.ts';
+import type { TakeRows } from '../model/take-rows.ts';
 import type { SqlSession } from '../model/sql.ts';
 import { listNames } from '../text/list-names.ts';
 import { assertSelects } from './assert-selects.ts';
-import { answerQuery, type QueryOptions } from './answer-query.ts';
+import { answerQuery, type QueryOptions, type StreamOptions } from './answer-query.ts';
 import {
   ACCOUNTS_ALIAS,
   assertLakesAreWhole,
@@ -15,6 +16,7 @@ import {
   findBrokenAccount,
   listAccountParts,
 } from './attach-accounts.ts';
+import { collectRows } from './collect-rows.ts';
 import { Database } from './database.ts';
 import { MEMORY_FILE } from './database-options.ts';
 import { quoteIdentifier } from './identifiers.ts';
@@ -27,19 +29,26 @@ const OVER_ACCOUNTS = {
   instead: 'for anything else open the files read-only in a DuckDB program.',
 };
 
-/** Further options of a query over several accounts. */
-export interface AccountsQueryOptions extends QueryOptions {
+/** What is proved before a query over several accounts reads anything. */
+export interface AccountsProofs {
   /** Throws if an attached file must not be read. */
   readonly prove?: (session: SqlSession, accounts: readonly AttachedAccount[]) => Promise<void>;
   /** Throws if an account without a file has published. */
   readonly proveAbsent?: (absent: readonly AccountData[]) => void;
 }
 
-/** The answer of a query over several accounts. */
-export interface AccountsQueryResult extends QueryResult {
-  /** Accounts that have published nothing yet, so they have no rows. */
+/** Options of a query over several accounts, and of one whose rows are taken as they are read. */
+export interface AccountsQueryOptions extends QueryOptions, AccountsProofs {}
+export interface AccountsStreamOptions extends StreamOptions, AccountsProofs {}
+
+/** Accounts that are not part of an answer. */
+export interface LeftOut {
+  /** They have published nothing yet, so they have no rows. */
   readonly leftOut: readonly string[];
 }
+
+/** The answer of a query over several accounts. */
+export interface AccountsQueryResult extends QueryResult, LeftOut {}
 
 /**
  * Runs one SELECT over the published files of several accounts, read-only and without access to any other file. Each
@@ -52,8 +61,22 @@ export interface AccountsQueryResult extends QueryResult {
 export async function queryAccounts(
   accounts: readonly AccountData[],
   sql: string,
-  { prove, proveAbsent, ...options }: AccountsQueryOptions = {},
+  { maxRows = Infinity, ...options }: AccountsQueryOptions = {},
 ): Promise<AccountsQueryResult> {
+  const { take, collected } = collectRows(maxRows);
+  const { leftOut } = await streamAccounts(accounts, sql, { ...options, take });
+  return { ...collected(), leftOut };
+}
+
+/**
+ * The same with rows that are taken as they are read: memory does not grow with them. Those before an error are
+ * taken already.
+ */
+export async function streamAccounts(
+  accounts: readonly AccountData[],
+  sql: string,
+  { prove, proveAbsent, ...options }: AccountsStreamOptions,
+): Promise<LeftOut> {
   const { found, absent } = findAccounts(accounts);
   proveAbsent?.(absent);
   const leftOut = absent.map(({ account }) => account);
@@ -73,7 +96,8 @@ export async function queryAccounts(
   try {
     await prove?.(database, found);
     await assertLakesAreWhole(database, found, { isWanted: (table) => mayRead(sql, table) });
-    return { ...(await answer(database, found, sql, options)), leftOut };
+    await answer(database, found, sql, options);
+    return { leftOut };
   } finally {
     await database.release();
   }
@@ -95,23 +119,29 @@ async function answer(
   database: Database,
   accounts: readonly AttachedAccount[],
   sql: string,
-  options: QueryOptions,
-): Promise<QueryResult> {
+  { take, ...options }: StreamOptions,
+): Promise<void> {
   const { signal } = options;
+  let isTaken = false;
+  const follow: TakeRows = (portion) => {
+    isTaken = true;
+    return take(portion);
+  };
   // The views are in memory, and the engine has access to the files of lakes.
   const run = () =>
-    answerQuery(database, sql, options, ({ onlyReads }) =>
+    answerQuery(database, sql, { ...options, take: follow }, ({ onlyReads }) =>
       assertSelects(database, sql, { onlyReads, ...OVER_ACCOUNTS }),
     );
   try {
     const others = await interruptOnAbort(database, signal, () => prepareViews(database, accounts, sql));
     try {
-      return await run();
+      await run();
     } catch (error) {
+      // Nobody gets the same rows twice.
+      if (!(error instanceof ConfigError) || others.length === 0 || isTaken) throw error;
       // A name may be written in a way that was not recognised, and the message names all tables.
-      if (!(error instanceof ConfigError) || others.length === 0) throw error;
       await interruptOnAbort(database, signal, () => createViews(database, others, false));
-      return await run();
+      await run();
     }
   } catch (error) {
     if (signal?.aborted === true) throw toAbortError(signal);

@@ -5,7 +5,8 @@ import { LAKE_CATALOG, LAKE_MANIFEST } from '../model/lake.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import type { QueryResult } from '../model/reports.ts';
 import { assertSelects } from './assert-selects.ts';
-import { answerQuery, type QueryOptions } from './answer-query.ts';
+import { answerQuery, type QueryOptions, type StreamOptions } from './answer-query.ts';
+import { collectRows } from './collect-rows.ts';
 import { Database } from './database.ts';
 import { readColumnsOf } from './evolve-table.ts';
 import { findLakeLosses, type LossSearch, mayRead } from './lake-losses.ts';
@@ -28,11 +29,21 @@ const OVER_A_FILE = {
 export async function queryPublished(
   path: string,
   sql: string,
-  options: QueryOptions = {},
+  { maxRows = Infinity, ...options }: QueryOptions = {},
 ): Promise<QueryResult> {
+  const { take, collected } = collectRows(maxRows);
+  await streamPublished(path, sql, { ...options, take });
+  return collected();
+}
+
+/**
+ * The same with rows that are taken as they are read: memory does not grow with them. Those before an error are
+ * taken already.
+ */
+export async function streamPublished(path: string, sql: string, options: StreamOptions): Promise<void> {
   const database = await openPublished(path, nameDatabase(path));
   try {
-    return await answerQuery(database, sql, options, async ({ onlyReads }) => {
+    await answerQuery(database, sql, options, async ({ onlyReads }) => {
       // The engine has access to the lake's files for its views, so writes must be rejected.
       if (lakeOf(path) !== undefined) await assertSelects(database, sql, { onlyReads, ...OVER_A_LAKE });
       else if (options.onlySelects === true)

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AccountData } from '../../src/model/account.ts';
-import { queryAccounts } from '../../src/warehouse/query-accounts.ts';
+import type { TakeRows } from '../../src/model/take-rows.ts';
+import { queryAccounts, streamAccounts } from '../../src/warehouse/query-accounts.ts';
 import { accountAt, writeAccountFile, writeAccountLake } from '../support/account-files.ts';
 import { damageBlocksOf } from '../support/damage-file.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
@@ -56,6 +57,25 @@ describe('queryAccounts', () => {
       [2],
     ]);
     expect((await queryAccounts(accounts, 'SHOW TABLES')).rows).toEqual([['only_b'], ['prompts']]);
+  });
+
+  it('hands on rows as they are read, and none of them twice', async () => {
+    const accounts = await writeAccounts(
+      ['CREATE TABLE t AS SELECT range AS id FROM range(500000)', 'CREATE TABLE u AS SELECT 1 AS id'],
+      ['CREATE TABLE v AS SELECT 1 AS id'],
+    );
+    const firstIds: unknown[] = [];
+    const take: TakeRows = ({ rows }) => {
+      firstIds.push(rows[0]?.[1]);
+      return Promise.resolve(true);
+    };
+    const sql = (last: string) => `SELECT account, if(id < 400000, id, ${last}) FROM t ORDER BY id`;
+    expect(await streamAccounts(accounts, sql('-1'), { take })).toEqual({ leftOut: [] });
+    expect(firstIds.slice(0, 2)).toEqual(['0', '2048']);
+    firstIds.length = 0;
+    const sorted = `SELECT account, if(id < 400000, id, error('boom')) FROM (FROM t ORDER BY id)`;
+    await expect(streamAccounts(accounts, sorted, { take })).rejects.toThrow('boom');
+    expect(firstIds.filter((id) => id === '0').length).toBeLessThan(2);
   });
 
   it('puts columns that only some accounts have after the others, empty elsewhere', async () => {

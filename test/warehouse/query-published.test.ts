@@ -2,8 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from '../../src/model/errors.ts';
-import { nameDatabase, openPublished, queryPublished } from '../../src/warehouse/query-published.ts';
+import { AbortedError, ConfigError } from '../../src/model/errors.ts';
+import {
+  nameDatabase,
+  openPublished,
+  queryPublished,
+  streamPublished,
+} from '../../src/warehouse/query-published.ts';
 import { openTempDatabase } from '../support/temp-database.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
@@ -147,6 +152,60 @@ describe('queryPublished', () => {
       expect.stringMatching(/^STRUCT\(/),
     ]);
     expect(rows).toEqual([['{"a":[9007199254740993]}', '[1]', '{"a":1}']]);
+  });
+
+  it('hands on rows as they are read, and reads no more than are taken', async () => {
+    const file = await publish();
+    const counts: number[] = [];
+    await streamPublished(file, 'FROM range(1000000000000)', {
+      take: ({ columns, rows }) => {
+        expect(columns).toEqual([{ name: 'range', type: 'BIGINT' }]);
+        counts.push(rows.length);
+        return Promise.resolve(counts.length < 3);
+      },
+    });
+    expect(counts).toEqual([2_048, 2_048, 2_048]);
+  });
+
+  it('waits until rows are taken', async () => {
+    let taking = 0;
+    await streamPublished(await publish(), 'FROM range(100000)', {
+      take: async () => {
+        taking += 1;
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(taking).toBe(1);
+        taking -= 1;
+        return true;
+      },
+    });
+  });
+
+  it('fails where a value behind the rows that were taken does', async () => {
+    let count = 0;
+    const sql = `SELECT if(range < 400000, range, error('boom')) FROM range(500000)`;
+    const streaming = streamPublished(await publish(), sql, {
+      take: ({ rows }) => {
+        count += rows.length;
+        return Promise.resolve(true);
+      },
+    });
+    await expect(streaming).rejects.toMatchObject({ code: 'query_failed', exitCode: 2 });
+    await expect(streaming).rejects.toThrow('the query failed: Invalid Input Error: boom');
+    expect(count).toBeGreaterThan(0);
+    await expect(queryPublished(await publish(), sql)).rejects.toThrow('boom');
+  });
+
+  it('ends with the error of the signal, also while its rows are taken', async () => {
+    const stop = new AbortController();
+    const stopped = new AbortedError('stopped by SIGINT', { code: 'aborted', hint: '' });
+    const streaming = streamPublished(await publish(), 'FROM range(1000000000000)', {
+      signal: stop.signal,
+      take: () => {
+        stop.abort(stopped);
+        return Promise.resolve(true);
+      },
+    });
+    await expect(streaming).rejects.toBe(stopped);
   });
 
   it('lets many read at once', async () => {

@@ -1,8 +1,7 @@
 import { toAbortError } from '../../model/abort.ts';
 import { StorageError } from '../../model/errors.ts';
 import type { CliContext } from '../frame/context.ts';
-import type { OutputStream } from '../terminal/output.ts';
-import { flushStreams, isReaderGone } from '../terminal/pipes.ts';
+import { flushStreams, isReaderGone, waitForRoom, watchWrites } from '../terminal/pipes.ts';
 
 /** Writes lines for another program to stdout, no faster than it takes them. */
 export interface LineWriter {
@@ -17,13 +16,10 @@ export interface LineWriter {
 /** Opens stdout for another program; each call throws once the reader is gone or the process is to stop. */
 export function createLineWriter({ output, signal }: CliContext): LineWriter {
   const { stream } = output.stdout;
-  let isGone = false;
-  // The stdout of a process is never destroyed: only the error says it.
-  stream.on?.('error', (error) => {
-    isGone ||= isReaderGone(error);
-  });
+  const findFailure = watchWrites(stream);
   const assertRead = () => {
-    if (isGone || stream.destroyed === true) throw describeGone();
+    const failure = findFailure();
+    if ((failure !== undefined && isReaderGone(failure)) || stream.destroyed === true) throw describeGone();
   };
   const write = async (lines: string) => {
     if (signal.aborted) throw toAbortError(signal);
@@ -41,22 +37,6 @@ export function createLineWriter({ output, signal }: CliContext): LineWriter {
       assertRead();
     },
   };
-}
-
-function waitForRoom(stream: OutputStream, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (stream.once === undefined || stream.off === undefined) {
-      resolve();
-      return;
-    }
-    const done = () => {
-      for (const event of ['drain', 'close', 'error'] as const) stream.off?.(event, done);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    for (const event of ['drain', 'close', 'error'] as const) stream.once(event, done);
-    signal.addEventListener('abort', done, { once: true });
-  });
 }
 
 function describeGone(): StorageError {

@@ -1,10 +1,11 @@
-import type { QueryResult } from '../../model/reports.ts';
-import { defineCommand } from '../frame/command.ts';
+import type { TakeRows } from '../../model/take-rows.ts';
+import { type CommandOutcome, defineCommand } from '../frame/command.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import { choiceOption } from '../options/option-kinds.ts';
 import { listNames } from '../../text/list-names.ts';
 import { formatCountOf } from '../../text/format-count.ts';
-import { queryFormats } from '../../render/query-format-names.ts';
+import { type QueryFormat, queryFormats } from '../../render/query-format-names.ts';
+import type { RowFormatName } from '../../render/query-formats.ts';
 import { accountsOption, type ChosenAccounts, listChosen } from '../steps/choose-accounts.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
@@ -16,7 +17,8 @@ export const queryCommand = defineCommand({
   description:
     'Runs one SQL statement over the published DuckDB file, read-only. Works while a sync runs. The file ' +
     'is attached under its own name, as in any DuckDB program: warehouse.main.visibility_mentions. JSON columns ' +
-    'are JSON in json and ndjson, and text in other formats. With accounts, each table is that of all of them (or of ' +
+    'are JSON in json and ndjson, and text in other formats. A table is drawn once all rows are read; other formats ' +
+    'write them as they are read, however many there are. With accounts, each table is that of all of them (or of ' +
     'those named), with the column account.',
   argument: { name: 'SQL', summary: 'an SQL statement in quotes', required: true },
   options: {
@@ -37,52 +39,73 @@ export const queryCommand = defineCommand({
     // As PID 1 a process cannot die of its own signal: the statement has to end.
     context.chooseStop('close');
     const chosen = await listChosen(context, globals, values.accounts);
-    const { stdout } = context.output;
     const format = values.format ?? 'table';
-    const isCapped =
-      stdout.isTerminal && globals.json !== true && (format === 'table' || format === 'markdown');
-    const options = { signal: context.signal, ...(isCapped && { maxRows: MOST_ROWS_ON_TERMINAL + 1 }) };
-    const found =
-      chosen === undefined
-        ? await queryOne(context, globals, { sql: argument, options })
-        : await queryAll(context, chosen, { sql: argument, options });
-    const isCut = isCapped && found.rows.length > MOST_ROWS_ON_TERMINAL;
-    const { readWholeNumbers } = await import('../../render/query-cells.ts');
-    const rows = isCut ? found.rows.slice(0, MOST_ROWS_ON_TERMINAL) : found.rows;
-    const result = readWholeNumbers({ ...found, rows });
-    const { formatQueryResult } = await import('../../render/query-formats.ts');
-    const text = globals.json === true ? '' : formatQueryResult(result, format, stdout.columns());
-    if (isCut) {
-      context.output.writeNote(
-        `Only the first ${formatCountOf(MOST_ROWS_ON_TERMINAL, 'row')} are shown; --format csv writes all.`,
-      );
-    }
-    return { exitCode: 0, summary: formatCountOf(result.rows.length, 'row'), result, text };
+    const isJson = globals.json === true;
+    const isCapped = context.output.stdout.isTerminal && (format === 'table' || format === 'markdown');
+    const ask: Ask = (take) => {
+      const query = { sql: argument, options: { signal: context.signal, take } };
+      return chosen === undefined ? askOne(context, globals, query) : askAll(context, chosen, query);
+    };
+    if (isJson) return holdForJson(ask);
+    if (format === 'table' || isCapped) return showTable(context, format, ask);
+    return print(context, format, ask);
   },
 });
 
-interface Query {
-  readonly sql: string;
-  readonly options: { readonly signal: AbortSignal; readonly maxRows?: number };
+/** Runs the query; the rows go to `take`. */
+type Ask = (take: TakeRows) => Promise<void>;
+
+async function print(context: CliContext, format: RowFormatName, ask: Ask): Promise<CommandOutcome> {
+  const { printRows } = await import('./query-rows.ts');
+  const { take, finish, count, explain } = printRows(context, format);
+  await ask(take).catch((error: unknown) => {
+    throw explain(error);
+  });
+  await finish();
+  return { exitCode: 0, summary: formatCountOf(count(), 'row'), result: undefined, text: '' };
 }
 
-async function queryOne(
-  context: CliContext,
-  globals: GlobalValues,
-  { sql, options }: Query,
-): Promise<QueryResult> {
+async function holdForJson(ask: Ask): Promise<CommandOutcome> {
+  const { holdRows } = await import('./query-rows.ts');
+  const { take, held } = holdRows({ mostRows: Infinity, what: '--json' });
+  await ask(take);
+  const result = held();
+  return { exitCode: 0, summary: formatCountOf(result.rows.length, 'row'), result, text: '' };
+}
+
+async function showTable({ output }: CliContext, format: QueryFormat, ask: Ask): Promise<CommandOutcome> {
+  const { holdRows } = await import('./query-rows.ts');
+  const most = output.stdout.isTerminal ? MOST_ROWS_ON_TERMINAL : Infinity;
+  // One more, to know whether there are more.
+  const { take, held } = holdRows({ mostRows: most + 1, what: 'a table' });
+  await ask(take);
+  const found = held();
+  const result = { ...found, rows: found.rows.slice(0, most) };
+  const { formatQueryResult } = await import('../../render/query-formats.ts');
+  const text = formatQueryResult(result, format, output.stdout.columns());
+  if (found.rows.length > most) {
+    output.writeNote(`Only the first ${formatCountOf(most, 'row')} are shown; --format csv writes all.`);
+  }
+  return { exitCode: 0, summary: formatCountOf(result.rows.length, 'row'), result, text };
+}
+
+interface Query {
+  readonly sql: string;
+  readonly options: { readonly signal: AbortSignal; readonly take: TakeRows };
+}
+
+async function askOne(context: CliContext, globals: GlobalValues, { sql, options }: Query): Promise<void> {
   const settings = await loadOfflineSettings(context, globals);
-  return context.engine.queryPublished(settings.readersFile, sql, options);
+  await context.engine.streamPublished(settings.readersFile, sql, options);
 }
 
 /** Over the accounts that were chosen; `account` is a column of each table. */
-async function queryAll(
+async function askAll(
   { engine, output }: CliContext,
   { chosen, data }: ChosenAccounts,
   { sql, options }: Query,
-): Promise<QueryResult> {
+): Promise<void> {
   const names = chosen.map(({ name }) => name);
-  const { leftOut, ...result } = await engine.queryAccounts({ names, data }, sql, options);
+  const { leftOut } = await engine.streamAccounts({ names, data }, sql, options);
   if (leftOut.length > 0) output.writeNote(`Not published yet, so without rows here: ${listNames(leftOut)}.`);
-  return result;
 }

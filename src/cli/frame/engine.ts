@@ -8,7 +8,6 @@ import type {
   ComparisonReport,
   MaintainReport,
   PlanReport,
-  QueryResult,
   RebuildReport,
   RunSummary,
   StatusReport,
@@ -21,9 +20,7 @@ import type { RunReport } from '../../model/run-report.ts';
 import type { SchemaDiff, SchemaExport, StreamSchema } from '../../model/schema-report.ts';
 import type { ConfirmChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
 import type { JointResult } from '../../accounts/publish-joint.ts';
-import type { AccountData } from '../../model/account.ts';
 import type { Clock } from '../../model/clock.ts';
-import type { AccountsQueryResult } from '../../warehouse/query-accounts.ts';
 import type { FoundLeftover, Leftover } from '../../accounts/find-leftovers.ts';
 import type { RemovalPlan } from '../../accounts/plan-removal.ts';
 import type { Removal, RemovalEffects } from '../../accounts/remove-account.ts';
@@ -37,6 +34,7 @@ import type { AccountMetricsOptions } from '../../metrics/render-metrics.ts';
 import type { MetricsServer, MetricsServerOptions } from '../../metrics/metrics-server.ts';
 import type { EndedRun } from '../../notify/notice.ts';
 import type { EndedSync } from '../../notify/notify-accounts.ts';
+import type { QueryEngine } from './query-engine.ts';
 import type { ReportEngine } from './report-engine.ts';
 import type { TelemetryEngine } from './telemetry-engine.ts';
 import type { NotifyEffects } from '../../notify/notify-run.ts';
@@ -68,16 +66,10 @@ export type { FoundLeftover, Leftover } from '../../accounts/find-leftovers.ts';
 export type { RemovalPlan } from '../../accounts/plan-removal.ts';
 
 /** The functions of Sluice that commands call; tests pass a fake. */
-export interface Engine extends ReportEngine, TelemetryEngine {
+export interface Engine extends QueryEngine, ReportEngine, TelemetryEngine {
   loadSettings(request: ConfigRequest): Promise<Settings>;
   /** The accounts of a config and where their data lies; undefined for a config without accounts. */
   listAccounts(request: ConfigRequest): Promise<KnownAccounts | undefined>;
-  /** Runs SQL over the published files of several accounts; `account` is a column of each table. */
-  queryAccounts(
-    accounts: { readonly names: readonly string[]; readonly data: readonly AccountData[] },
-    sql: string,
-    options: Cancellable & { readonly maxRows?: number },
-  ): Promise<AccountsQueryResult>;
   /** Writes the files that join all accounts, after their runs. Never throws. */
   publishJoint(
     known: KnownAccounts,
@@ -133,11 +125,6 @@ export interface Engine extends ReportEngine, TelemetryEngine {
   /** The sync that was refused last and left no record, unless a later one did. */
   findRefusal(settings: OfflineSettings): Promise<RefusedRun | undefined>;
   readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary>;
-  queryPublished(
-    path: string,
-    sql: string,
-    options: Cancellable & { readonly maxRows?: number; readonly onlySelects?: boolean },
-  ): Promise<QueryResult>;
   startSimulator(options: SimulatorRequest): Promise<RunningSimulator>;
   /** The scenarios of the simulator. */
   listScenarios(): Promise<readonly ScenarioGroup[]>;

@@ -115,7 +115,7 @@ describe('--accounts', () => {
       'readStatus',
       'makeReport',
       'makeDictionary',
-      'queryPublished',
+      'streamPublished',
       'exportSchema',
     ];
     expect(calls.filter(({ name }) => work.includes(name))).toEqual([]);

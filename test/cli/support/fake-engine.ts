@@ -40,6 +40,7 @@ export function createFakeEngine({ fleet, clients, ...answers }: FakeAnswers = {
     loadSettings: () => Promise.resolve(settings),
     loadOfflineSettings: () => Promise.resolve(settings as OfflineSettings),
     queryAccounts: () => refuse('queryAccounts'),
+    streamAccounts: () => refuse('streamAccounts'),
     publishJoint: () => Promise.resolve({ files: [], error: undefined }),
     findLeftovers: () => Promise.resolve([]),
     findLeftover: () => Promise.resolve(undefined),
@@ -101,6 +102,9 @@ export function createFakeEngine({ fleet, clients, ...answers }: FakeAnswers = {
     makeDictionary: () => refuse('makeDictionary'),
     makeAccountsDictionary: () => refuse('makeAccountsDictionary'),
     queryPublished: () => Promise.resolve({ columns: [], rows: [] }),
+    streamPublished: async (_path, _sql, { take }) => {
+      await take({ columns: [], rows: [] });
+    },
     startSimulator: () => refuse('startSimulator'),
     listScenarios: () => Promise.resolve([]),
     readVersion: () => Promise.resolve('9.9.9'),
