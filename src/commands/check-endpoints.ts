@@ -3,6 +3,7 @@ import type { Page } from '../model/page.ts';
 import type { CheckItem } from '../model/reports.ts';
 import type { Settings } from '../model/settings.ts';
 import { mayBeUnavailable, nameOf, sliceStream, type Stream } from '../model/stream.ts';
+import { findRefusedKeys } from './plan/find-refused-keys.ts';
 import { type Known, readKnown } from './plan/known-sizes.ts';
 import { requestPage } from '../read/request-page.ts';
 import { type Asking, sampleDocument } from '../read/sample-document.ts';
@@ -31,7 +32,9 @@ export async function checkEndpoints(
   let stopped = refused;
   let known: Known | undefined;
   // The first slice stands for all slices of a stream: one request per stream.
-  for (const stream of settings.streams.flatMap((whole) => sliceStream(whole).slice(0, 1))) {
+  const streams = settings.streams.flatMap((whole) => sliceStream(whole).slice(0, 1));
+  const refusedKeys = await findRefusedKeys(settings, streams);
+  for (const stream of streams) {
     if (stopped !== undefined) {
       outcomes.push({
         item: {
@@ -48,6 +51,8 @@ export async function checkEndpoints(
     const outcome = await attempt(stream.name, async () => {
       const checked = await checkEndpoint(asking, stream);
       warnings = checked.warnings;
+      const refusal = refusedKeys.get(nameOf(stream));
+      if (refusal !== undefined) throw refusal;
       return checked.item;
     });
     if (outcome.error?.code === 'stream_not_found' && !stream.named) {

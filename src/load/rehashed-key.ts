@@ -1,7 +1,7 @@
-import { readCheckpoints } from '../../state/checkpoints.ts';
+import { readCheckpoints, readContract } from '../../state/checkpoints.ts';
 import { StreamConfigError } from '../model/errors.ts';
+import type { OfflineSettings } from '../model/settings.ts';
 import { nameOf, type Stream } from '../model/stream.ts';
-import type { RunContext } from '../run/run-context.ts';
 import type { PreparedLoad } from '../run/scan.ts';
 import type { Turn } from '../run/turn.ts';
 import { companionSource, toFieldName } from '../schema/field-paths.ts';
@@ -35,16 +35,54 @@ function isOneOf(fields: readonly string[], { path }: NamedColumn): boolean {
   return fields.some((field) => namesField(field, path.map(toFieldName)));
 }
 
+/** A table and the rules that its next scan is read by. */
+export interface MaskedTable {
+  readonly database: Database;
+  readonly settings: Pick<OfflineSettings, 'hashKey'>;
+}
+
+/** A stream, and what is known of the scan whose key is in question. */
+type KeyQuestion = Pick<Turn, 'stream' | 'checkpoint' | 'learned'>;
+
 /**
  * Throws before the first request if the key is hashed from now on, or no longer: the scan would match no row of the
  * table, so that each would be there twice, or look deleted.
  */
-export async function refuseRemaskedKey(
-  { database, settings }: Pick<RunContext, 'database' | 'settings'>,
-  { stream, checkpoint, learned }: Pick<Turn, 'stream' | 'checkpoint' | 'learned'>,
-): Promise<void> {
-  const { remasked } = await findNewMasks(database, stream, learned, settings.hashKey);
-  if (remasked.length === 0) return;
+export async function refuseRemaskedKey(held: MaskedTable, question: KeyQuestion): Promise<void> {
+  const refusal = await findRemaskedKey(held, question);
+  if (refusal !== undefined) throw refusal;
+}
+
+/** What `refuseRemaskedKey` would throw. */
+export async function findRemaskedKey(
+  held: MaskedTable,
+  question: KeyQuestion,
+): Promise<StreamConfigError | undefined> {
+  const { remasked } = await findChangedKey(held, question);
+  return describeRemasked(held.database, question.stream, remasked);
+}
+
+/**
+ * What helps if the table's key is hashed in another way than the config now says, and the archive cannot give it: a
+ * full refresh would match no row. Undefined if the key is the same.
+ */
+export async function adviseOnChangedKey(held: MaskedTable, stream: Stream): Promise<string | undefined> {
+  if ((await countHeld(held.database, stream)) === 0) return undefined;
+  const learned = await readContract(held.database, stream.name);
+  const changed = await findChangedKey(held, { stream, checkpoint: undefined, learned });
+  if (changed.rehashed.length > 0) return `Restore the old hashKey; or start over: ${startOver(stream)}`;
+  if (changed.remasked.length === 0) return undefined;
+  const restore = isHashedNow(stream, changed.remasked) ? 'Take the rule out again' : 'Restore the rule';
+  return `${restore}; or start over: ${startOver(stream)}`;
+}
+
+/** Columns of the key in which the values of the next scan differ from those of the table. */
+async function findChangedKey(
+  { database, settings }: MaskedTable,
+  { stream, checkpoint, learned }: KeyQuestion,
+): Promise<Readonly<Record<'remasked' | 'rehashed', readonly NamedColumn[]>>> {
+  const { remasked, rehashed } = await findNewMasks(database, stream, learned, settings.hashKey);
+  if (remasked.length + rehashed.length === 0) return { remasked: [], rehashed: [] };
   // A slice that was never read shares the table, and the rules, with the others.
   const checkpoints = checkpoint === undefined ? await readCheckpoints(database) : [checkpoint];
   const key = checkpoints
@@ -53,7 +91,7 @@ export async function refuseRemaskedKey(
   // Another key that the config has now may have none of these fields.
   const asked = stream.key.kind === 'fields' ? stream.key.fields : undefined;
   const columns = learned.filter((column) => asked === undefined || isOneOf(asked, column));
-  await refuseRemasked(database, stream, listKeyed(columns, key, remasked));
+  return { remasked: listKeyed(columns, key, remasked), rehashed: listKeyed(columns, key, rehashed) };
 }
 
 /** The same once the scan's key is known. */
@@ -62,22 +100,20 @@ export async function refuseRemaskedLoad(
   stream: Stream,
   { key, columns, columnChanges }: Pick<PreparedLoad, 'key' | 'columns' | 'columnChanges'>,
 ): Promise<void> {
-  await refuseRemasked(database, stream, listKeyed(columns, key?.columns, columnChanges.remasked));
+  const remasked = listKeyed(columns, key?.columns, columnChanges.remasked);
+  const refusal = await describeRemasked(database, stream, remasked);
+  if (refusal !== undefined) throw refusal;
 }
 
-async function refuseRemasked(
+async function describeRemasked(
   database: Database,
   stream: Stream,
   key: readonly NamedColumn[],
-): Promise<void> {
-  if (key.length === 0 || !(await tableExists(database, stream.table))) return;
-  // Rules apply to the table with all of its slices.
-  const held = await countLiveRows(database, stream.table, '');
-  if (held === 0) return;
-  const hashed = Object.keys(stream.columns).filter((field) => stream.columns[field]?.kind === 'hash');
-  const isHashed = key.some((column) => isOneOf(hashed, column));
+): Promise<StreamConfigError | undefined> {
+  const held = key.length === 0 ? 0 : await countHeld(database, stream);
+  if (held === 0) return undefined;
   // Where the rule was removed, nothing in the archive has the values from before it.
-  const [change, way] = isHashed
+  const [change, way] = isHashedNow(stream, key)
     ? [
         'is hashed from now on',
         `\`sluice rebuild ${stream.name}\` hashes it in the table as well, from archived pages and with no request`,
@@ -85,7 +121,7 @@ async function refuseRemasked(
     : ['is no longer hashed', 'Restore the rule'];
   const names = key.map(({ name }) => name).join(', ');
   const rows = formatCountOf(held, 'existing row');
-  throw new StreamConfigError(
+  return new StreamConfigError(
     `${nameOf(stream)}: its key (${names}) ${change}, so none of the ${rows} can be matched`,
     {
       code: 'config_invalid',
@@ -93,6 +129,16 @@ async function refuseRemasked(
       context: { stream: stream.name },
     },
   );
+}
+
+/** Rows of the table with all of its slices: rules apply to all of them. */
+async function countHeld(database: Database, { table }: Stream): Promise<number> {
+  return (await tableExists(database, table)) ? countLiveRows(database, table, '') : 0;
+}
+
+function isHashedNow({ columns }: Stream, key: readonly NamedColumn[]): boolean {
+  const hashed = Object.keys(columns).filter((field) => columns[field]?.kind === 'hash');
+  return key.some((column) => isOneOf(hashed, column));
 }
 
 /** Commands that read a stream into a new table. */

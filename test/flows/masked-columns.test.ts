@@ -7,7 +7,8 @@ import { connectors } from '../../connectors/registry.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import { resolveSettings } from '../../src/config/resolve-settings.ts';
 import type { Settings } from '../../src/model/settings.ts';
-import { planSync } from '../../src/commands/plan/plan.ts';
+import { runChecks } from '../../src/commands/check.ts';
+import { planOffline, planSync } from '../../src/commands/plan/plan.ts';
 import { rebuildStreams } from '../../src/commands/rebuild/rebuild.ts';
 import { resetState } from '../../src/commands/state/change-state.ts';
 import { errorStatus, unauthorized } from '../../src/simulator/fault-effects.ts';
@@ -224,6 +225,78 @@ describe('a key that is hashed from now on', () => {
     const report = await flow.sync({ force: true, ...configOf({ ...hashed, deletes: 'keep' }) });
     expect(streamOf(report)).toMatchObject({ verdict: 'verified', rowsInTable: 59 });
   });
+
+  it('is told by check and plan, which say what the sync says, and plans no request of it', async () => {
+    const flow = createItemsFlow(rows, { stream: { key: ['id'] } });
+    await flow.sync();
+    const { clock } = flow;
+    const options = { clock, transport: createSimulatorTransport(flow.simulator, clock) };
+    const changed = flow.settings(configOf(hashed).config);
+    const refused = {
+      code: 'config_invalid',
+      message: expect.stringContaining('is hashed from now on') as string,
+    };
+    const failed = { action: 'failed', requests: 0, error: refused };
+    expect(await planSync(changed, options)).toMatchObject({ streams: [failed], requestsSpent: 0 });
+    expect(await planOffline(changed, options)).toMatchObject({ streams: [failed] });
+    const checked = await runChecks(changed, options);
+    expect(checked).toMatchObject({ ok: false, exitCode: 2, error: refused });
+    expect(checked.items).toContainEqual(
+      expect.objectContaining({ name: 'items', status: 'failed', detail: refused.message }),
+    );
+    const same = flow.settings(configOf({ key: ['id'] }).config);
+    expect(await runChecks(same, options)).toMatchObject({ ok: true });
+  });
+
+  it('is told by plan for each slice, as by the sync', async () => {
+    const sliced = { key: ['id'], params: { entity: ['acme', 'globex'] }, sliceBy: ['entity'] };
+    const both = sliced.params.entity.flatMap((entity) => rows.map((row) => ({ ...row, entity })));
+    const flow = createItemsFlow(both, {
+      endpoint: { filters: { entity: ['entity'] } },
+      stream: { ...sliced, params: { entity: ['globex'] } },
+    });
+    await flow.sync();
+    const changed = flow.settings(configOf({ ...sliced, columns: hashed.columns }).config);
+    const { streams } = await planOffline(changed, { clock: flow.clock });
+    expect(streams.map(({ slice, action }) => [slice, action])).toEqual([
+      ['entity=acme', 'failed'],
+      ['entity=globex', 'failed'],
+    ]);
+  });
+
+  it.each([
+    ['hashed from now on', {}, hashed, undefined, /Take the rule out again; or start over/],
+    ['no longer hashed', hashed, {}, undefined, /Restore the rule; or start over/],
+    [
+      'hashed with another key',
+      hashed,
+      hashed,
+      'another key of 16 letters',
+      /Restore the old hashKey; or start/,
+    ],
+  ])(
+    'and that is %s starts over where the archive cannot give it',
+    async (_, before, after, hashKey, way) => {
+      const given = { key: ['id'], deletes: 'hard' };
+      const flow = createItemsFlow(rows);
+      await flow.sync(configOf({ ...given, ...before }));
+      rmSync(archiveOf(flow), { recursive: true });
+      const { config } = configOf({ ...given, ...after });
+      const changed = { config: { ...config, ...(hashKey !== undefined && { defaults: { hashKey } }) } };
+      for (const dryRun of [true, false]) {
+        const { streams } = await flow.rebuild({ ...changed, dryRun });
+        expect(streams[0]?.error).toMatchObject({
+          code: 'archive_incomplete',
+          hint: expect.stringMatching(way) as string,
+        });
+        // A sync would send its user back.
+        expect(streams[0]?.error?.hint).not.toContain('--full-refresh');
+      }
+      const yes = { clock: flow.clock, confirm: () => Promise.resolve(true) };
+      await resetState(flow.settings(changed.config), { ...yes, streams: ['items'], dropTables: true });
+      expect(streamOf(await flow.sync(changed))).toMatchObject({ verdict: 'verified', rowsInTable: 60 });
+    },
+  );
 
   it('is told apart from a rule of another field, and from one that is only spelled differently', async () => {
     const flow = createItemsFlow(rows, { stream: { key: ['id'] } });

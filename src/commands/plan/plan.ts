@@ -14,6 +14,7 @@ import {
   sliceStream,
   type Stream,
 } from '../../model/stream.ts';
+import { findRefusedKeys, type RefusedKeys } from './find-refused-keys.ts';
 import { countWork } from './count-work.ts';
 import { estimateDisk } from './estimate-disk.ts';
 import { estimateDuration, requestsPerDay, requestsPerWindow, totalOf } from '../../plan/estimate.ts';
@@ -138,9 +139,11 @@ async function planStreams(planning: Planning): Promise<readonly PlannedStream[]
   const { settings, options, known } = planning;
   const planned: PlannedStream[] = [];
   const read = [...known.checkpoints.values()];
-  for (const stream of selectStreams(settings, options.streams).flatMap(sliceStream)) {
+  const streams = selectStreams(settings, options.streams).flatMap(sliceStream);
+  const refused = await findRefusedKeys(settings, streams);
+  for (const stream of streams) {
     const checkpoint = known.checkpoints.get(nameOf(stream));
-    const plan = await planOne(planning, stream, checkpoint);
+    const plan = await planOne({ ...planning, refused }, stream, checkpoint);
     planned.push(isFirstSlice(stream) && !isAnySliceRead(stream, read) ? addProof(plan, stream) : plan);
   }
   return planned;
@@ -200,7 +203,7 @@ function summarize(
 }
 
 async function planOne(
-  { settings, options, clock, sizeOf }: Planning,
+  { settings, options, clock, sizeOf, refused }: Planning & { readonly refused: RefusedKeys },
   stream: Stream,
   checkpoint: Checkpoint | undefined,
 ): Promise<PlannedStream> {
@@ -214,6 +217,11 @@ async function planOne(
   }
   const { scan } = plan;
   const base: PlannedStream = { ...emptyPlan(stream), action: scan.mode, from: scan.from, note: scan.reason };
+  const refusal = refused.get(nameOf(stream));
+  if (refusal !== undefined) {
+    const nothing = { rows: 0, pages: 0, requests: 0 };
+    return { ...base, ...nothing, action: 'failed', error: toReportedError(refusal) };
+  }
   try {
     const { rows, note } = await sizeOf(stream, scan, checkpoint);
     const planned = { ...base, ...(await countWork(limits, { stream, scan, rows }, nowMs)) };

@@ -4,6 +4,7 @@ import { hasNewerScan, listArchive, listNames } from '../../archive/archive-fold
 import type { ArchivedContent, ArchivedScan } from '../../archive/archived-scan.ts';
 import { findChain } from '../../archive/find-chain.ts';
 import { assertContentWhole } from '../../archive/unpack-records.ts';
+import { adviseOnChangedKey, type MaskedTable } from '../../load/rehashed-key.ts';
 import { ConfigError, StorageError } from '../../model/errors.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { SqlSession } from '../../model/sql.ts';
@@ -123,17 +124,26 @@ function nameContent({ file, sha256 }: ArchivedContent): string {
   return `${file} ${sha256}`;
 }
 
+/** The archive is not complete, and reading the stream in full again helps. */
+export class ArchiveGapError extends StorageError {}
+
 /** The error of a rebuild with an incomplete archive. */
-export function incomplete(
-  stream: Stream,
-  reason: string,
-  advice = `\`sluice sync --full-refresh --streams ${stream.name}\` reads it from the API; from then on the archive is complete`,
-): StorageError {
-  return new StorageError(`${nameOf(stream)}: its table cannot be rebuilt from the archive: ${reason}`, {
+export function incomplete(stream: Stream, reason: string, advice?: string): StorageError {
+  const message = `${nameOf(stream)}: its table cannot be rebuilt from the archive: ${reason}`;
+  const refresh = `\`sluice sync --full-refresh --streams ${stream.name}\` reads it from the API; from then on the archive is complete`;
+  const options = {
     code: 'archive_incomplete',
-    hint: `The table is unchanged. ${advice}.`,
+    hint: `The table is unchanged. ${advice ?? refresh}.`,
     context: { stream: stream.name },
-  });
+  } as const;
+  return advice === undefined ? new ArchiveGapError(message, options) : new StorageError(message, options);
+}
+
+/** An error of a rebuild with advice that works: a sync would refuse a stream whose key is masked in another way. */
+export async function leadOut(held: MaskedTable, stream: Stream, thrown: unknown): Promise<unknown> {
+  if (!(thrown instanceof ArchiveGapError)) return thrown;
+  const advice = await adviseOnChangedKey(held, stream);
+  return advice === undefined ? thrown : thrown.withHint(`The table is unchanged. ${advice}.`);
 }
 
 /** What to do about values that do not fit their columns: a full refresh would not change them. */

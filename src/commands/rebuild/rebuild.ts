@@ -8,7 +8,7 @@ import { type StreamReport, toReportedError } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { SqlSession } from '../../model/sql.ts';
 import type { Stream } from '../../model/stream.ts';
-import { correctLoadTimes, findArchive, type SliceArchive } from './find-archive.ts';
+import { correctLoadTimes, findArchive, leadOut, type SliceArchive } from './find-archive.ts';
 import { assertOwnReaders, readHeldRows } from './judge-readers.ts';
 import { maskArchives } from './mask-archives.ts';
 import { listWarnings, lookOffline, type OfflineRun, runOffline } from '../offline-run.ts';
@@ -77,9 +77,14 @@ async function findAllowed(
   stream: Stream,
   signal: AbortSignal | undefined,
 ): Promise<readonly SliceArchive[]> {
-  const archives = await findArchive(settings, database ?? NO_STATE, stream, signal);
-  if (database !== undefined) assertOwnReaders(archives, await readHeldRows(database, stream));
-  return archives;
+  if (database === undefined) return findArchive(settings, NO_STATE, stream, signal);
+  try {
+    const archives = await findArchive(settings, database, stream, signal);
+    assertOwnReaders(archives, await readHeldRows(database, stream));
+    return archives;
+  } catch (thrown) {
+    throw await leadOut({ database, settings }, stream, thrown);
+  }
 }
 
 async function planRebuild(
@@ -164,7 +169,7 @@ class Rebuild {
       this.#rebuilt.push(rebuiltStream(stream, archives, table));
       return undefined;
     } catch (thrown) {
-      const error = await this.#run.judge(thrown);
+      const error = await this.#run.judge(await leadOut({ database, settings }, stream, thrown));
       this.#rebuilt.push(failedStream(stream, error, archives));
       this.#run.add(this.#describe(stream, startedAtMs, undefined, error));
       // One stream's archive says nothing about another's.
