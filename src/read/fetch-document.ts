@@ -101,15 +101,17 @@ class DocumentIntake {
     const total = this.#document.place.count;
     const rows = this.#rows;
     const limited = rows >= this.#mostRows() && total > rows;
+    const decided = decideVerdict({
+      complete: true,
+      problems: [],
+      total,
+      rows: limited ? total : rows,
+      headUnchanged: undefined,
+      limited,
+    });
     return {
-      ...decideVerdict({
-        complete: true,
-        problems: [],
-        total,
-        rows: limited ? total : rows,
-        headUnchanged: undefined,
-        limited,
-      }),
+      ...decided,
+      reasons: [...decided.reasons, ...this.#describeGuess()],
       plan,
       recordsFile: this.#stage.recordsFile,
       tree: this.#tree,
@@ -124,6 +126,15 @@ class DocumentIntake {
       masked: this.#mask?.matched,
       reread: refuseToReread,
     };
+  }
+
+  // No field tells a record from an answer that says no more than that something failed.
+  #describeGuess(): readonly string[] {
+    const { recordsPointer, name } = this.#stream;
+    if (this.#document.place.kind === 'array' || recordsPointer !== undefined) return [];
+    return [
+      `the answer has no list of records, so the whole object is its only row; if that is right, set streams.${name}.records to ""`,
+    ];
   }
 
   /** Every record of the response passes here: already masked, then observed and staged. */

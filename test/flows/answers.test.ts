@@ -359,6 +359,17 @@ describe('an endpoint that answers all at once', () => {
     expect(await flow.rows('items')).toEqual([{ id: 7, name: 'total' }]);
   });
 
+  it.each(['{"success":false}', '{"status":"error"}', '{"id":7,"name":"total"}'])(
+    'says that one object was taken for the record, as it may be none: %s',
+    async (body) => {
+      const told = 'the answer has no list of records, so the whole object is its only row';
+      const guessed = document(body);
+      expect(streamOf(await guessed.sync()).reasons).toContainEqual(expect.stringContaining(told));
+      const named = document(body, { records: '' });
+      expect(streamOf(await named.sync()).reasons).not.toContainEqual(expect.stringContaining(told));
+    },
+  );
+
   it('ends with 4 and names the setting when it pages after all', async () => {
     const flow = createFaultyFlow([], { stream: { paginated: false } });
     const report = await flow.sync();
