@@ -67,7 +67,14 @@ function phraseType(expected: string, input: unknown): string {
   const quotes = expected === 'string' && typeof input !== 'object' ? '; put it in quotes' : '';
   if (expected === 'number' && typeof input === 'number') return 'must be a finite number';
   if (expected === 'int' && typeof input === 'number') return `must be ${wanted}`;
-  return `must be ${wanted}, not ${nameType(input)}${quotes}`;
+  const space =
+    wanted === typeNames['object'] && isUnspacedKey(input) ? '; is a space missing after a ":"?' : '';
+  return `must be ${wanted}, not ${nameType(input)}${quotes}${space}`;
+}
+
+/** Whether a text looks like a key and its value: without a space after the colon they are one text. */
+function isUnspacedKey(input: unknown): boolean {
+  return typeof input === 'string' && /^[A-Za-z]\w*:[^\s/]/.test(input);
 }
 
 function nameType(input: unknown): string {
@@ -125,6 +132,8 @@ function suggestValue(issue: Extract<Issue, { readonly code: 'invalid_value' }>,
 function phraseUnknownKey(parent: ConfigPath, key: string, { allows }: Scope): string {
   const isAllowed = (path: ConfigPath) => allows([...parent, key], path);
   const known = listKnownKeys(parent).filter((name) => isAllowed([...parent, name]));
+  if (isUnspacedKey(key) && known.includes(key.split(':', 1)[0] ?? ''))
+    return 'unknown key; is a space missing after its ":"?';
   const misspelt = findNearestName(key, known, 0.75);
   if (misspelt !== undefined) return `unknown key; did you mean "${misspelt}"?`;
   const places = findKeyElsewhere(key).map((path) => placeStream(path, parent));

@@ -10,6 +10,7 @@ import {
 } from 'yaml';
 import type { ConfigPath } from './config-path.ts';
 import type { Position, Problem } from './problem.ts';
+import { describeYamlError } from './yaml-errors.ts';
 
 /** A YAML text as plain values, with the position of each. */
 export interface ParsedYaml {
@@ -20,24 +21,6 @@ export interface ParsedYaml {
   /** A number's text as written, e.g. `007`. */
   readonly numberText: (path: ConfigPath) => string | undefined;
 }
-
-// Our own messages: those of the library quote the text, which may contain a key.
-const messages: Partial<Record<YAMLError['code'], string>> = {
-  ALIAS_PROPS: 'an alias can have no tag or anchor',
-  BAD_ALIAS: 'this alias is not valid',
-  BAD_DQ_ESCAPE: 'this \\ escape is not known; use single quotes for text with backslashes',
-  BAD_INDENT: 'the indentation is wrong, or a [ or { is not closed',
-  BAD_SCALAR_START: 'a value cannot start with this character; put it in quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'two keys on one line; put a value that holds ": " in quotes',
-  DUPLICATE_KEY: 'this key is given twice',
-  MISSING_CHAR: 'a closing quote, bracket, comma or colon is missing before this place',
-  MULTILINE_IMPLICIT_KEY: 'a key must stand on one line; is a ":" missing?',
-  MULTIPLE_DOCS: 'only one document is allowed; remove the --- line',
-  NON_STRING_KEY: 'a key must be plain text',
-  TAB_AS_INDENT: 'tabs cannot indent; use spaces',
-  TAG_RESOLVE_FAILED: 'tags such as !env are not known; write ${NAME} for an environment variable',
-  UNEXPECTED_TOKEN: 'this text is not expected here; is a quote or a comma missing?',
-};
 
 /** Parses one YAML 1.2 document; what is wrong with it comes back as problems with their positions. */
 export function parseYaml(text: string): ParsedYaml {
@@ -50,7 +33,8 @@ export function parseYaml(text: string): ParsedYaml {
     version: '1.2',
     logLevel: 'error',
   });
-  const problems = listYamlErrors(document).map((error) => describeYamlError(error, text, lines));
+  const faulty = { text, document, lines };
+  const problems = listYamlErrors(document).map((error) => describeYamlError(error, faulty));
   const plain = problems.length === 0 ? toPlainValue(document) : { value: undefined, problems };
   return {
     ...plain,
@@ -84,21 +68,6 @@ function toPlainValue(document: Document.Parsed): Pick<ParsedYaml, 'value' | 'pr
       ],
     };
   }
-}
-
-function describeYamlError(error: YAMLError, text: string, lines: LineCounter): Problem {
-  const start = error.pos[0];
-  const { line, col } = lines.linePos(start);
-  const words = messages[error.code] ?? 'this is not valid YAML';
-  const key = error.code === 'DUPLICATE_KEY' ? /^["']?([\w.-]+)/.exec(text.slice(start))?.[1] : undefined;
-  const lineText = text.slice(lines.lineStarts[line - 1] ?? 0).split('\n', 1)[0] ?? '';
-  const bare = /[{[,][^"']*\$\{/.test(lineText);
-  const message = bare ? 'inside { } or [ ] a placeholder needs quotes: "${NAME}"' : words;
-  return {
-    path: [],
-    message: key === undefined ? message : `the key "${key}" is given twice`,
-    position: { line, column: col },
-  };
 }
 
 function locateKey(document: Document.Parsed, lines: LineCounter, path: ConfigPath): Position | undefined {
