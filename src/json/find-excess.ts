@@ -1,5 +1,4 @@
 import { skipString } from './slice-records.ts';
-import { formatCount } from '../text/format-count.ts';
 
 /** Most values of a text that is parsed at once: each takes some 50 bytes of memory, however short it is. */
 export const MOST_VALUES = 1_000_000;
@@ -30,7 +29,7 @@ export function findExcess(text: string): string | undefined {
     } else if ((code | 32) === CLOSING) {
       level -= 1;
     }
-    if (values > MOST_VALUES) return `more than ${formatCount(MOST_VALUES)} values`;
+    if (values > MOST_VALUES) return `more than ${MOST_VALUES.toLocaleString('en-US')} values`;
   }
   return undefined;
 }

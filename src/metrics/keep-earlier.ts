@@ -1,6 +1,6 @@
 import { joinMetricTexts } from './render-metrics.ts';
 
-/** Of the data, its key and all its runs; a schedule and the last run are described by whoever writes now. */
+/** Of the data, its key and all its runs; a schedule and the last run are described by the new text. */
 const OF_DATA =
   /^sluice_(stream_|rows_|runs_total|requests_|retries_|rate_limited_|waited_|quota_|last_success_|key_expiry_)/;
 const ACCOUNT = /[{,]account="([^"]*)"/;
