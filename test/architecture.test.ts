@@ -30,7 +30,7 @@ const rules: Readonly<Record<string, Rule>> = {
   connectors: { rooms: ['model'], packages: [] },
   // What a path of a learned column means.
   state: { rooms: ['model', 'files', 'schema'], packages: ['zod'] },
-  config: { rooms: ['text', 'model', 'files', 'json', 'contract', 'orders'], packages: ['yaml', 'zod'] },
+  config: { rooms: ['text', 'model', 'files', 'contract', 'orders'], packages: ['yaml', 'zod'] },
   clients: { rooms: ['text', 'model'], packages: ['zod'] },
   archive: { rooms: ['model', 'files'], packages: ['zod'] },
   http: { rooms: ['text', 'model', 'orders'], packages: ['p-queue', 'undici'] },

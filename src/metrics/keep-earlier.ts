@@ -1,4 +1,4 @@
-import { joinMetricTexts } from './render-metrics.ts';
+import { joinFamilies, listFamilies } from './render-metrics.ts';
 
 /** Of the data, its key and all its runs; a schedule and the last run are described by the new text. */
 const OF_DATA =
@@ -11,23 +11,23 @@ const SAMPLE = /^\w+(\{.*\})? \S+$/;
  * only the last run is known, because their config could not be read.
  */
 export function keepEarlier(text: string, earlier: string, unread: ReadonlySet<string | undefined>): string {
-  const known = new Set(listSamples(text).map(({ series }) => series));
-  const kept = listSamples(earlier).filter(
-    ({ name, account, series }) => OF_DATA.test(name) && unread.has(account) && !known.has(series),
-  );
-  return joinMetricTexts([text, ...kept.map(({ heading, line }) => `${heading}\n${line}\n`)]);
+  const own = listFamilies(text);
+  const told = new Set(own.flatMap(({ name, samples }) => samples.map((line) => seriesOf(name, line))));
+  const kept = listFamilies(earlier)
+    .filter(({ name }) => OF_DATA.test(name))
+    .map(({ name, heading, samples }) => {
+      const isKept = (line: string) =>
+        SAMPLE.test(line) && unread.has(accountOf(line)) && !told.has(seriesOf(name, line));
+      return { name, heading, samples: samples.filter(isKept) };
+    });
+  return joinFamilies([...own, ...kept.filter(({ samples }) => samples.length > 0)]);
 }
 
-function listSamples(text: string) {
-  return text.split(/^(?=# HELP )/m).flatMap((family) => {
-    const [help = '', type = '', ...lines] = family.trimEnd().split('\n');
-    const [, name] = /^# HELP (\w+)/.exec(help) ?? [];
-    if (name === undefined || !type.startsWith(`# TYPE ${name} `)) return [];
-    return lines
-      .filter((line) => SAMPLE.test(line))
-      .map((line) => {
-        const account = ACCOUNT.exec(line)?.[1];
-        return { name, account, line, heading: `${help}\n${type}`, series: `${name} ${account ?? ''}` };
-      });
-  });
+function accountOf(line: string): string | undefined {
+  return ACCOUNT.exec(line)?.[1];
+}
+
+/** The samples that one text describes together: those of a metric and an account. */
+function seriesOf(name: string, line: string): string {
+  return `${name} ${accountOf(line) ?? ''}`;
 }

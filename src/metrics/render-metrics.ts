@@ -32,7 +32,7 @@ export async function renderAccountMetrics(
 ): Promise<string> {
   const texts: string[] = [];
   for (const registry of fillRegistries(accounts, options)) texts.push(await registry.metrics());
-  return joinMetricTexts(texts);
+  return joinFamilies(texts.flatMap(listFamilies));
 }
 
 /** One registry for the process, and one for each account. */
@@ -50,19 +50,28 @@ export function fillRegistries(
   return [createRegistry(schedule), ...own];
 }
 
-/** Joins texts of metrics: the samples of one metric have to stand together, below the first heading of its name. */
-export function joinMetricTexts(texts: readonly string[]): string {
-  const families = new Map<string, { readonly heading: string; readonly samples: string[] }>();
-  for (const family of texts.flatMap((text) => text.split(/^(?=# HELP )/m))) {
+/** The samples of one metric in a text. */
+interface MetricFamily {
+  readonly name: string;
+  readonly heading: string;
+  readonly samples: readonly string[];
+}
+
+/** The metrics of a text, without what is not in its format. */
+export function listFamilies(text: string): readonly MetricFamily[] {
+  return text.split(/^(?=# HELP )/m).flatMap((family) => {
     const [help = '', type = '', ...samples] = family.trimEnd().split('\n');
     const [, name] = /^# HELP (\w+)/.exec(help) ?? [];
-    if (name === undefined) continue;
-    const known = families.get(name);
-    if (known === undefined) families.set(name, { heading: `${help}\n${type}`, samples });
-    else known.samples.push(...samples);
-  }
-  return [...families.values()]
-    .map(({ heading, samples }) => [heading, ...samples, ''].join('\n'))
+    return name === undefined || !type.startsWith(`# TYPE ${name} `)
+      ? []
+      : [{ name, heading: `${help}\n${type}`, samples }];
+  });
+}
+
+/** Writes metrics as a text: the samples of one name have to stand together, below its first heading. */
+export function joinFamilies(families: readonly MetricFamily[]): string {
+  return [...Map.groupBy(families, ({ name }) => name).values()]
+    .map((alike) => [alike[0]?.heading, ...alike.flatMap(({ samples }) => samples), ''].join('\n'))
     .join('\n');
 }
 

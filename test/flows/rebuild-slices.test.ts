@@ -111,6 +111,24 @@ describe('an appended stream that was read as a whole and is cut into slices', (
   });
 });
 
+describe('an appended row that changed before the stream was cut into slices', () => {
+  it('keeps its values in the slice that reads it', async () => {
+    const appended = { ...base, write: 'append' } as const;
+    const flow = createItemsFlow(records, { endpoint: { filters: { entity: ['entity'] } } });
+    await syncNextDay(flow, configOf(appended));
+    flow.simulator.editRecords('items', ([first, ...others]) => [
+      { ...(first as object), name: 'changed since' },
+      ...others,
+    ]);
+    const one = configOf({ ...appended, params: { entity: ['acme'] }, sliceBy: ['entity'] });
+    expect(await flow.sync({ config: one, fullRefresh: true })).toMatchObject({
+      streams: [{ verdict: 'verified', rows: { inserted: 0, updated: 20 }, rowsInTable: 20 }],
+    });
+    const changed = "SELECT count(*)::INTEGER AS n FROM main.items WHERE name = 'changed since'";
+    expect(await flow.query(changed)).toEqual([{ n: 0 }]);
+  });
+});
+
 describe('a rebuild of a stream whose rows mostly belong to no slice of the config', () => {
   it('keeps the rows of row groups in which no row has a slice', async () => {
     // The slice of the config has no rows, so that no row of the table gets it.

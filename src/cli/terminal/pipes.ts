@@ -18,7 +18,10 @@ export function isReaderGone({ code }: NodeJS.ErrnoException): boolean {
   return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED';
 }
 
-/** Returns what gives the first failed write from now on: the stdout of a process is never destroyed, only the error says it. */
+/**
+ * Returns what gives the first failed write from now on: the stdout of a process is never destroyed, only the error
+ * says it.
+ */
 export function watchWrites(stream: OutputStream): () => NodeJS.ErrnoException | undefined {
   let failure: NodeJS.ErrnoException | undefined;
   stream.on?.('error', (error) => {

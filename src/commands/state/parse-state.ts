@@ -1,4 +1,5 @@
-import { describeRepeated } from '../../config/describe-repeated.ts';
+import { escapeText } from '../../config/config-path.ts';
+import { describeLines, findRepeatedNames } from '../../json/repeated-names.ts';
 import { ConfigError } from '../../model/errors.ts';
 import { exportedStateSchema } from '../../../state/exported-state.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
@@ -44,9 +45,9 @@ function parseJson(text: string): unknown {
     // The parser's message quotes the text, which may be any bytes.
     throw toRefusal('it is not JSON, so it is not what `sluice state export` wrote, or a part of that');
   }
-  const repeated = describeRepeated(text);
+  const [repeated] = findRepeatedNames(text);
   if (repeated === undefined) return value;
-  throw toRefusal(`it ${repeated}`);
+  throw toRefusal(`it names ${escapeText(repeated.pointer)} more than once, ${describeLines(repeated)}`);
 }
 
 function toRefusal(why: string, hint = 'Nothing was imported.'): ConfigError {

@@ -43,8 +43,9 @@ interface ClaimedSource {
 }
 
 /**
- * Compares what readers count by with the files, and what they skip rows by with the values: the bounds and nulls that the catalog has for tables and files, and
- * those that files have for groups of rows. Where one does not cover a value, a filter does not find its row.
+ * Compares what readers count by with the files, and what they skip rows by with the values: the bounds and nulls that
+ * the catalog has for tables and files, and those that files have for groups of rows. Where one does not cover a value, a
+ * filter does not find its row.
  *
  * The engine must not use statistics itself: see `openAsWorkFile`.
  */
