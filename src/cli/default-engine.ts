@@ -82,6 +82,7 @@ export const defaultEngine: Engine = {
   readStatus: lend(() => import('../commands/status.ts'), 'readStatus'),
   readRecentRuns: lend(() => import('../commands/read-runs.ts'), 'readRecent'),
   readRuns: lend(() => import('../commands/read-runs.ts'), 'readRuns'),
+  findUnreadableState: lend(() => import('../commands/unreadable-state.ts'), 'findUnreadableState'),
   async findRefusal({ stateDir }) {
     const { findRefusal } = await import('../commands/refused-run.ts');
     return findRefusal(stateDir);

@@ -6,13 +6,18 @@ import type { OfflineSettings } from '../model/settings.ts';
 import { type SqlRow, toIso } from '../model/sql.ts';
 import { withHeld } from '../storage/with-held.ts';
 import type { Database } from '../warehouse/database.ts';
+import { findUnreadableState, toUnreadable } from './unreadable-state.ts';
 
 /** The reports of the last runs that the state folder has, newest first. */
 export function readRecent({ stateDir }: Pick<OfflineSettings, 'stateDir'>): readonly RunReport[] {
   return readRecentRuns(stateDir);
 }
 
-/** The last runs, newest first: those the run file has, and the published history behind them. */
+/**
+ * The last runs, newest first: those the run file has, and the published history behind them.
+ *
+ * @throws StorageError (6) if there is only the run file, and this user cannot read it
+ */
 export async function readRuns(
   settings: OfflineSettings,
   { limit }: { readonly limit: number },
@@ -20,6 +25,7 @@ export async function readRuns(
   const recent = readRecentRuns(settings.stateDir).map(summarizeRun);
   const known = new Set(recent.map(({ runId }) => runId));
   const published = await readHeldRuns(settings, limit);
+  if (published.length === 0) assertReadable(settings);
   return [...recent, ...published.filter(({ runId }) => !known.has(runId))]
     .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
     .slice(0, limit);
@@ -32,10 +38,16 @@ export async function readRun(settings: OfflineSettings, runId: string): Promise
   const published = await readHeldRuns(settings, 100_000);
   const found = published.find((run) => run.runId === runId);
   if (found !== undefined) return found;
+  assertReadable(settings);
   throw new ConfigError(`no run has the id ${runId}`, {
     code: 'usage_invalid',
     hint: '`sluice runs` lists the runs.',
   });
+}
+
+function assertReadable(settings: OfflineSettings): void {
+  const unreadable = findUnreadableState(settings);
+  if (unreadable !== undefined) throw toUnreadable(settings.stateDir, unreadable);
 }
 
 async function readHeldRuns(settings: OfflineSettings, limit: number): Promise<readonly RunSummary[]> {

@@ -2,10 +2,9 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readCheckpoints } from '../../state/checkpoints.ts';
 import { readProgressFile } from '../../state/progress-file.ts';
-import { findUnreadable } from '../../state/run-file.ts';
 import { listUnproved, readUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
 import type { NewestData } from '../model/data-age.ts';
-import { ConfigError, StorageError } from '../model/errors.ts';
+import { ConfigError } from '../model/errors.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type {
   PublishedElsewhere,
@@ -34,6 +33,7 @@ import { lakeOf } from '../warehouse/query-published.ts';
 import { readNewest } from './read-newest.ts';
 import { readRecentRuns } from '../../state/recent-runs.ts';
 import { findRefusal } from './refused-run.ts';
+import { findUnreadableState, toUnreadable } from './unreadable-state.ts';
 import { listUnavailable, listUnsettled, withoutFreshness } from '../plan/last-attempts.ts';
 import { findDeferral, isFresh } from '../plan/plan-scan.ts';
 import { listUnpublished } from '../plan/unpublished-streams.ts';
@@ -62,7 +62,7 @@ export async function readStatus(
   const published = existsSync(readersFile) ? statSync(readersFile) : undefined;
   const faults = await findPublishedFaults(settings);
   const read = (database: Database) => readHeld(database, settings, runs);
-  const unreadable = findUnreadable(settings.stateDir);
+  const unreadable = findUnreadableState(settings);
   // With nothing published and no records, this would look like a first start.
   if (unreadable !== undefined && published === undefined) throw toUnreadable(settings.stateDir, unreadable);
   const known = opened === undefined ? await readOrAdvise(settings, read, faults) : await read(opened);
@@ -119,14 +119,6 @@ function listElsewhere(
       Object.values(published ?? {}).some((part) => typeof part === 'object' && part.path === place),
     )?.finishedAt,
   }));
-}
-
-function toUnreadable(stateDir: string, why: string): StorageError {
-  return new StorageError(`the state folder ${stateDir} cannot be read: ${why}`, {
-    code: 'storage_failed',
-    hint: 'Run it as the user who syncs, or let this user read the folder. Nothing was changed.',
-    context: { path: stateDir },
-  });
 }
 
 function findQuota(run: RunUnderWay | undefined): QuotaSnapshot | undefined {

@@ -13,6 +13,8 @@ export function validateConfig(
   placeholderPaths: readonly ConfigPath[],
   allows: AllowsKey = () => true,
 ): Validation {
+  const reserved = findReserved(raw);
+  if (reserved.length > 0) return { problems: reserved };
   const value = fillEmptySections(raw);
   const result = configSchema.safeParse(value, { error: phraseIssue });
   if (result.success) return { config: result.data };
@@ -34,6 +36,21 @@ export function withoutFollowing(
   causes: readonly Problem[],
 ): readonly Problem[] {
   return problems.filter((problem) => !causes.some((cause) => isAtOrBelow(problem.path, cause.path)));
+}
+
+// Objects of JavaScript have it from the start, so the schema would leave out whatever is called so.
+const RESERVED = '__proto__';
+
+function findReserved(value: unknown, path: ConfigPath = []): readonly Problem[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const found = Object.hasOwn(value, RESERVED)
+    ? [{ path: [...path, RESERVED], message: 'cannot be used as a name' }]
+    : [];
+  const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  return [
+    ...found,
+    ...entries.flatMap(([key, child]: [string | number, unknown]) => findReserved(child, [...path, key])),
+  ];
 }
 
 // A section with all lines commented out is null in YAML and means: nothing set here.

@@ -10,14 +10,13 @@ type Streams = readonly StreamStatusRow[];
 /** How many names a list has before the rest is a number. */
 export const MOST_NAMES = 3;
 
-/**
- * What `status` says of streams below their table: a block for each thing to know, empty where there is none.
- *
- * @param isUnderWay a run will publish what it committed
- */
-export function describeStanding(streams: Streams, isUnderWay: boolean): readonly string[] {
+/** What publishes rows that are committed: the run that is under way, the next sync, or none while syncs are refused. */
+export type Publishing = 'under way' | 'next' | 'refused';
+
+/** What `status` says of streams below their table: a block for each thing to know, empty where there is none. */
+export function describeStanding(streams: Streams, publishing: Publishing): readonly string[] {
   return [
-    describeUnpublished(streams, isUnderWay),
+    describeUnpublished(streams, publishing),
     describeReset(streams),
     describeUnavailable(streams),
     describeDue(streams),
@@ -36,14 +35,16 @@ function listSome(rows: Streams): string {
 }
 
 /** As after a signal: what readers have is older than what was committed. */
-function describeUnpublished(streams: Streams, isUnderWay: boolean): string {
+function describeUnpublished(streams: Streams, publishing: Publishing): string {
   const rows = streams.filter(({ isUnpublished }) => isUnpublished);
   if (rows.length === 0) return '';
   const [verb, object] = rows.length === 1 ? ['is', 'it'] : ['are', 'them'];
-  const when = isUnderWay
-    ? `the current run publishes ${object} when it waits for the quota, or ends`
-    : `the next sync publishes ${object}`;
-  return `${listSome(rows)} ${verb} committed, but not published yet: ${when}.`;
+  const when: Readonly<Record<Publishing, string>> = {
+    'under way': `the current run publishes ${object} when it waits for the quota, or ends`,
+    next: `the next sync publishes ${object}`,
+    refused: `the next sync that is not refused publishes ${object}`,
+  };
+  return `${listSome(rows)} ${verb} committed, but not published yet: ${when[publishing]}.`;
 }
 
 function describeReset(streams: Streams): string {

@@ -83,7 +83,8 @@ function createCsv(columns: QueryResult['columns'], isForTerminal: boolean): Row
 }
 
 function createMarkdown(columns: QueryResult['columns']): RowFormat {
-  const write = (cell: QueryCell) => writeTableCell(cell).replaceAll('\\', '\\\\').replaceAll('|', '\\|');
+  // Text of the server must neither end its cell nor be shown as a picture, a link, HTML or emphasis.
+  const write = (cell: QueryCell) => writeTableCell(cell).replaceAll(/[\\|<[*`]/g, '\\$&');
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
   const rule = columns.map(({ type }) => (isNumericType(type) ? '---:' : '---'));
   return {

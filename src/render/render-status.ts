@@ -3,7 +3,7 @@ import { describeAge } from '../text/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../model/reports.ts';
 import { isUnfinished } from '../model/run-report.ts';
 import { nameScan } from '../model/stream.ts';
-import { describeStanding, isDue, MOST_NAMES } from './describe-standing.ts';
+import { describeStanding, isDue, MOST_NAMES, type Publishing } from './describe-standing.ts';
 import { describeUnsettled } from './describe-unsettled.ts';
 import { describeRefusal, summarizeRefusal } from './describe-refusal.ts';
 import { describeQuota, describeUnderWay, summarizeRun } from './describe-run.ts';
@@ -50,12 +50,17 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     describeLosses(report),
     describeRefusal(report.refused),
     describeUnsettled(report),
-    ...describeStanding(report.streams, report.lastRun?.status === 'running'),
+    ...describeStanding(report.streams, findPublishing(report)),
     lines.filter((line) => line !== '').join('\n'),
   ];
   return [table, ...prose.map((text) => wrapText(text, columns))]
     .filter((block) => block !== '')
     .join('\n\n');
+}
+
+function findPublishing({ lastRun, refused }: StatusReport): Publishing {
+  if (lastRun?.status === 'running') return 'under way';
+  return refused === undefined ? 'next' : 'refused';
 }
 
 function describeLastRun({ lastRun, refused, published, unreadable }: StatusReport): string {
@@ -149,10 +154,11 @@ function describeQuarantine({ quarantined, streams }: StatusReport): string {
   return `Quarantine: ${formatCountOf(quarantined, 'record')}${where}; see: sluice quarantine list`;
 }
 
-function describePublished({ published, unpublished, duckdbPath, lastRun }: StatusReport): string {
+function describePublished(report: StatusReport): string {
+  const { published, unpublished, duckdbPath, lastRun } = report;
   const path = toSafeLine(duckdbPath);
   if (unpublished !== undefined)
-    return `Nothing is published at ${path}: the next sync publishes there what ${toSafeLine(unpublished)} holds.`;
+    return `Nothing is published at ${path}: the next sync${report.refused === undefined ? '' : ' that is not refused'} publishes there what ${toSafeLine(unpublished)} holds.`;
   if (published === undefined) {
     return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the current run publishes when it waits for the quota, or ends.' : 'run: sluice sync'}`;
   }

@@ -129,7 +129,7 @@ export function describeState(state: StreamState, lateAfterMs: number): string {
     case 'stopped':
       return 'The last attempt was stopped; the pages read are kept for the next run.';
     case 'late':
-      return `No verified scan for more than ${formatDuration(lateAfterMs)}.`;
+      return `No verified scan in the last ${formatDuration(lateAfterMs)}.`;
     case 'stale':
       return 'Synced, but nothing newer has arrived for longer than usual: the source may not have been refreshed.';
     case 'never':

@@ -48,7 +48,9 @@ export async function answerQuery(
       if (count !== 1) {
         throw new ConfigError(`query takes one SQL statement, but the text has ${count}`, {
           code: 'query_failed',
-          hint: 'Run them one by one.',
+          hint: /\bPIVOT\b/i.test(sql)
+            ? 'Run them one by one. PIVOT counts as two without IN: name its values, for example PIVOT runs ON status IN (complete, failed) USING count(*).'
+            : 'Run them one by one.',
         });
       }
       await prepare({ onlyReads });

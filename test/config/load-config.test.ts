@@ -50,6 +50,16 @@ describe('loadConfig: the file', () => {
   });
 
   it.each([
+    'streams: { __proto__: { path: a } }',
+    'streams: { a: { path: a, columns: { __proto__: { exclude: true } } } }',
+    'streams: { a: { path: a, params: { list: [{ __proto__: 1 }] } } }',
+  ])('refuses a name that would be left out: %s', (streams) => {
+    expect(problemsOf(() => load(configText(streams)))).toEqual([
+      expect.stringMatching(/^sluice\.yaml:\d+:\d+ streams\..*__proto__: cannot be used as a name$/),
+    ]);
+  });
+
+  it.each([
     ['', 'is empty'],
     ['# only a comment\n', 'is empty'],
     ['- a\n- b\n', 'holds a list'],

@@ -1,24 +1,25 @@
 import { expect, it } from 'vitest';
 import type { StreamStatusRow } from '../../src/model/reports.ts';
-import { describeStanding } from '../../src/render/describe-standing.ts';
+import { describeStanding, type Publishing } from '../../src/render/describe-standing.ts';
 
 const row = (stream: string) =>
   ({ stream, slice: '', isUnpublished: true, keyState: undefined }) as StreamStatusRow;
 
-it.each([
-  [false, 1, 'a is committed, but not published yet: the next sync publishes it.'],
+it.each<[Publishing, number, string]>([
+  ['refused', 1, 'a is committed, but not published yet: the next sync that is not refused publishes it.'],
+  ['next', 1, 'a is committed, but not published yet: the next sync publishes it.'],
   [
-    true,
+    'under way',
     1,
     'a is committed, but not published yet: the current run publishes it when it waits for the quota, or ends.',
   ],
   [
-    true,
+    'under way',
     2,
     'a, b are committed, but not published yet: the current run publishes them when it waits for the quota, or ends.',
   ],
-])('says who publishes what is committed; a current run: %s', (isUnderWay, count, expected) => {
-  const [said] = describeStanding(['a', 'b'].slice(0, count).map(row), isUnderWay);
+])('says who publishes what is committed: %s', (publishing, count, expected) => {
+  const [said] = describeStanding(['a', 'b'].slice(0, count).map(row), publishing);
   expect(said).toBe(expected);
 });
 
@@ -28,5 +29,5 @@ it.each([
   [['a', 'b', 'c', 'd'], 'The state of a, b, c and 1 more stream were reset: '],
 ])('says of %j that their state is reset', (names, expected) => {
   const rows = names.map((name) => ({ ...row(name), isUnpublished: undefined, isReset: true as const }));
-  expect(describeStanding(rows, false)[1]).toContain(expected);
+  expect(describeStanding(rows, 'next')[1]).toContain(expected);
 });

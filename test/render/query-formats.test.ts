@@ -79,6 +79,16 @@ describe('markdown', () => {
       String.raw`| 1 |  | two\\r\\nlines \| a pipe |`,
     ]);
   });
+
+  it.each([
+    ['![](https://evil.example/seen.png)', String.raw`!\[](https://evil.example/seen.png)`],
+    ['<img src=x>', String.raw`\<img src=x>`],
+    ['*much* and `code`', String.raw`\*much\* and \`code\``],
+    ['_run_id', '_run_id'],
+  ])('shows %j as it is', (text, written) => {
+    const result = { columns: [{ name: 'text', type: 'VARCHAR' }], rows: [[text]] };
+    expect(formatQueryResult(result, 'markdown', undefined)).toBe(`| text |\n| --- |\n| ${written} |\n`);
+  });
 });
 
 describe('table', () => {

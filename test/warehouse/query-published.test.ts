@@ -30,6 +30,17 @@ describe('queryPublished', () => {
     });
   });
 
+  it('says how PIVOT is one statement', async () => {
+    const file = await publish();
+    await expect(queryPublished(file, 'PIVOT numbers ON n')).rejects.toMatchObject({
+      message: 'query takes one SQL statement, but the text has 2',
+      hint: expect.stringContaining('without IN') as string,
+    });
+    await expect(queryPublished(file, 'SELECT 1; SELECT 2')).rejects.toMatchObject({
+      hint: 'Run them one by one.',
+    });
+  });
+
   it.each(['', ' ; ', '-- nothing', '/* a */ ;\n-- b'])('finds no statement in %j', async (sql) => {
     await expect(queryPublished(await publish(), sql)).rejects.toThrow('the text has none');
   });

@@ -4,6 +4,7 @@ import type { CommandOutcome } from '../frame/command.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { formatCountOf } from '../../text/format-count.ts';
+import { toSafeLine } from '../../render/safe-text.ts';
 import { wrapText } from '../../render/wrap-text.ts';
 import { loadOfflineSettings } from '../steps/load-settings.ts';
 
@@ -29,7 +30,11 @@ export const runsCommand = defineAccountCommand({
     const { describeRefusal, summarizeRefusal } = await import('../../render/describe-refusal.ts');
     const refused = await context.engine.findRefusal(settings);
     const columns = context.output.stdout.columns();
-    const blocks = [renderRuns(runs, columns), wrapText(describeRefusal(refused), columns)];
+    const missing = describeMissing(await context.engine.findUnreadableState(settings));
+    const blocks = [
+      renderRuns(runs, columns),
+      ...[describeRefusal(refused), missing].map((text) => wrapText(text, columns)),
+    ];
     const counts = [formatCountOf(runs.length, 'run'), summarizeRefusal(refused)];
     return {
       exitCode: 0,
@@ -39,6 +44,13 @@ export const runsCommand = defineAccountCommand({
     };
   },
 });
+
+/** The state folder has runs that published nothing, such as refused or failed ones. */
+function describeMissing(unreadable: string | undefined): string {
+  return unreadable === undefined
+    ? ''
+    : `Only published runs are shown: this user cannot read the state folder, which has the others: ${toSafeLine(unreadable)}`;
+}
 
 async function toRunOutcome(run: RunReport | RunSummary, context: CliContext): Promise<CommandOutcome> {
   const summary = `run ${run.runId}: ${run.status}`;

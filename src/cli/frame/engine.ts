@@ -122,6 +122,8 @@ export interface Engine extends QueryEngine, ReportEngine, TelemetryEngine {
   /** The runs of the run file, newest first, without a look at the published file. */
   readRecentRuns(settings: OfflineSettings): Promise<readonly RunReport[]>;
   readRuns(settings: OfflineSettings, options: { readonly limit: number }): Promise<readonly RunSummary[]>;
+  /** Why this user cannot read the records of the state folder. */
+  findUnreadableState(settings: OfflineSettings): Promise<string | undefined>;
   /** The sync that was refused last and left no record, unless a later one did. */
   findRefusal(settings: OfflineSettings): Promise<RefusedRun | undefined>;
   readRun(settings: OfflineSettings, runId: string): Promise<RunReport | RunSummary>;

@@ -344,6 +344,16 @@ describe('runs', () => {
     expect(one.stdout).not.toMatch(/took|Run it again|exit code/);
   });
 
+  it('says that only published runs are shown where the state folder cannot be read', async () => {
+    const engine = {
+      readRuns: () => Promise.resolve([summary]),
+      findUnreadableState: () => Promise.resolve('EACCES: permission denied'),
+    };
+    const { stdout } = await run(['runs'], { engine, columns: 200 });
+    expect(stdout).toContain('Only published runs are shown: this user cannot read the state folder');
+    expect(stdout).toContain('EACCES');
+  });
+
   it.each([40, 60, 80])('keeps each row whole on a terminal %i wide', async (columns) => {
     const runs = [{ ...summary, runId: '20261120T130000Z-abc123' }];
     const { stdout } = await run(['runs'], { engine: { readRuns: () => Promise.resolve(runs) }, columns });

@@ -73,6 +73,7 @@ export function createFakeEngine({ fleet, clients, ...answers }: FakeAnswers = {
     runSync: () => Promise.resolve(makeRunReport()),
     keepRefusal: () => Promise.resolve(),
     settleRefusal: () => Promise.resolve(),
+    findUnreadableState: () => Promise.resolve(undefined),
     findRefusal: () => Promise.resolve(undefined),
     planSync: () => refuse('planSync'),
     planOffline: () => refuse('planOffline'),
