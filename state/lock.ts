@@ -25,6 +25,16 @@ type Sqlite = typeof sqliteModule;
 
 const holderSchema = z.object({ pid: z.number(), host: z.string(), since: z.string(), command: z.string() });
 
+function adviseOnLock(error: unknown, stateDir: string): string {
+  if (isDiskFull(error)) return 'The disk is full: free some space and run again.';
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EROFS')
+    return `Its file system is read-only: mount ${stateDir} so that it can be written, or set stateDir.`;
+  if (code === 'EACCES' || code === 'EPERM')
+    return `Run it as the user who syncs, or let this user write into ${stateDir}.`;
+  return `Check that ${stateDir} is on a local disk and that this user can write into it.`;
+}
+
 /**
  * Locks the state folder for one run. The lock is an open transaction on a small database, so the operating system
  * releases it when the process ends: a stale lock file means nothing.
@@ -46,9 +56,7 @@ export async function lockStateFolder(stateDir: string, since: string, command =
     if (isBusy(error)) throw lockedBy(stateDir, error);
     throw new StorageError(`cannot lock the state folder ${stateDir}: ${(error as Error).message}`, {
       code: 'storage_failed',
-      hint: isDiskFull(error)
-        ? 'The disk is full: free some space and run again. Nothing was requested; everything committed before is intact.'
-        : `Check that ${file} is on a local disk and writable. Nothing was requested.`,
+      hint: `${adviseOnLock(error, stateDir)} Nothing was requested; everything committed before is intact.`,
       context: { path: file },
       cause: error,
     });

@@ -216,5 +216,5 @@ function isDamaged(error: unknown): boolean {
 
 function describeUnshared(path: string, error: unknown): string {
   const cause = error instanceof Error ? error.message : String(error);
-  return `the quota ledger ${path} cannot be used (${cause}): other processes with this key are not seen, and only the server's headers limit them together`;
+  return `the quota ledger ${path} cannot be used (${cause}): other processes with this key are not seen, and only the server's headers limit them together; set source.quota.ledgerDir to a folder that every process with this key can write`;
 }

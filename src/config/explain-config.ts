@@ -22,7 +22,10 @@ export function explainConfig(
     .map((leaf) => explainLeaf(leaf, loaded))
     .filter(({ key }) => !flagged.has(key));
   const given = [...flags, ...written];
-  const rest = listDefaults(settings).filter(({ key }) => !given.some((entry) => isAtOrIn(entry.key, key)));
+  const rest = listDefaults(settings)
+    .filter(({ key }) => !given.some((entry) => isAtOrIn(entry.key, key)))
+    // Some defaults follow from what was given, e.g. a folder in the state folder.
+    .map((entry) => (namesCredential(entry.value, loaded) ? { ...entry, value: MASK } : entry));
   // Sorting is stable: within a section, what was given comes before the defaults.
   return [...given, ...rest].sort((a, b) => sectionRank(a.key) - sectionRank(b.key));
 }
@@ -78,11 +81,15 @@ function holdsSecret(leaf: ConfigLeaf, loaded: LoadedConfig): boolean {
   }
   const isParam = leaf.path[0] === 'streams' && leaf.path[2] === 'params';
   if (isParam && /key|token|secret|password/i.test(String(leaf.path[3]))) return true;
+  return namesCredential(leaf.value, loaded);
+}
+
+function namesCredential(value: unknown, loaded: LoadedConfig): boolean {
   const { apiKey, bearerToken } = loaded.config.source;
   const secrets = [apiKey, bearerToken]
     .map((secret) => secret?.trim() ?? '')
     .filter((secret) => secret !== '');
-  return secrets.some((secret) => String(leaf.value).includes(secret));
+  return secrets.some((secret) => String(value).includes(secret));
 }
 
 function listOverrides({ baseUrl, duckdb, stateDir }: SettingsOverrides): readonly ConfigEntry[] {

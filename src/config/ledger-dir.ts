@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 
 /** What the default place of the quota ledger depends on. */
@@ -5,6 +6,8 @@ export interface LedgerPlace {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
   readonly stateDir: string;
+  /** Whether a folder is there; by default on this machine. */
+  readonly exists?: (folder: string) => boolean;
 }
 
 /** The user's home folder; undefined when there is none to write to, as in many containers. */
@@ -18,8 +21,11 @@ export function findHome(env: LedgerPlace['env'], platform: NodeJS.Platform): st
  * The default folder of the quota ledger: a place that all projects of a user share, because they share the
  * key's quota.
  */
-export function findLedgerDir({ env, platform, stateDir }: LedgerPlace): string {
-  const root = findStateRoot(env, platform);
+export function findLedgerDir({ env, platform, stateDir, exists = existsSync }: LedgerPlace): string {
+  const home = findHome(env, platform);
+  // Users that only run services get a home folder that does not exist, e.g. /nonexistent.
+  const isLost = home !== undefined && !exists(home);
+  const root = findStateRoot(isLost ? { ...env, HOME: undefined, USERPROFILE: undefined } : env, platform);
   const paths = pathsOf(platform);
   return root === undefined ? paths.join(stateDir, 'quota') : paths.join(root, 'sluice', 'quota');
 }

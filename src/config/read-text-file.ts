@@ -90,7 +90,7 @@ function readError(code: string, fileName: string, role: FileRole, cause: unknow
     case 'EPERM':
       return fileError(fileName, {
         what: 'cannot be read by this user',
-        hint: 'Give this user read permission, e.g. chmod u+r.',
+        hint: 'Run it as the user that the file belongs to, or let this user read it: its owner can with chmod or chown.',
       });
     default:
       return fileError(fileName, {

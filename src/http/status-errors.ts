@@ -130,7 +130,7 @@ function buildRedirectError(answer: FailedAnswer, context: ErrorContext): Respon
     `${describeRequest(request)}: the API answered ${response.status}, a redirect to ${host}, which is not followed`,
     {
       code: 'redirect_refused',
-      hint: `No redirect is followed, because it would hand the API key on. If the API has moved, set source.baseUrl to its new address. ${NO_TABLE_CHANGED}`,
+      hint: `No redirect is followed, because it would hand the API key on. If the API has moved, set source.baseUrl to its new address, with a stateDir and a destination of its own: a state belongs to one address, so everything is read again. ${NO_TABLE_CHANGED}`,
       context,
     },
   );

@@ -108,10 +108,10 @@ function describeUnpublished({ status: end, exitCode, streams, published }: RunR
   if (isUnfinished(end) || (exitCode !== 130 && exitCode !== 143) || published !== undefined) return '';
   const names = streams.filter(({ status }) => status === 'complete').map(({ stream }) => toSafeLine(stream));
   if (names.length === 0) return '';
-  const verb = names.length === 1 ? 'is' : 'are';
+  const [verb, object] = names.length === 1 ? ['is', 'it'] : ['are', 'them'];
   return (
     `${names.join(', ')} ${verb} committed, but not published yet: ` +
-    'nothing is published on a signal. The next run publishes it.'
+    `nothing is published on a signal. The next run publishes ${object}.`
   );
 }
 

@@ -95,7 +95,7 @@ function describeUncounted(streams: Streams): string {
   });
   const more = uncounted.length - names.length;
   const others = more > 0 ? ` and ${formatCountOf(more, 'more stream')}` : '';
-  return `Not counted in the API by the last sync: ${names.join(', ')}${others}. Counted again by the next full scan; or sooner, by a sync with requests to spare, unless the stream is one document.`;
+  return `Nothing to do: the last sync read the newest rows of ${names.join(', ')}${others} and did not compare the table as a whole with the total of the API. The next full scan does, or a sync with requests to spare.`;
 }
 
 /** Streams whose rows the current key has not shown yet. */
@@ -103,7 +103,7 @@ function describeUnproved(streams: Streams): string {
   const names = new Set(streams.filter(({ isUnproved }) => isUnproved).map(({ stream }) => stream));
   if (names.size === 0) return '';
   const list = [...names].map(toSafeLine).join(', ');
-  return `Read with a different key: ${list}. Before rows are added, the next sync checks that the current key reads the same data.`;
+  return `The current key has not shown the rows of ${list} yet. Before rows are added, the next sync checks that it reads the same data.`;
 }
 
 /** Streams with no newer data: their syncs succeed, but the source delivers nothing. */

@@ -84,7 +84,8 @@ function describeLastRun({ lastRun, refused, published, unreadable }: StatusRepo
 }
 
 // Others may have used the quota since, so this may not be what is left now.
-function describeLeft({ quota, lastRun }: StatusReport, nowMs: number): string {
+function describeLeft({ quota, lastRun, unreadable }: StatusReport, nowMs: number): string {
+  if (unreadable !== undefined) return '';
   if (quota === undefined) return 'Quota: not known before the first request.';
   const left = describeQuota(quota, nowMs);
   if (left === '') return 'Quota: not known since the last window ended.';

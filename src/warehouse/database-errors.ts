@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { RELOAD } from '../text/reload-advice.ts';
 import {
   AbortedError,
   BugError,
@@ -36,7 +37,8 @@ const NEWER_FORMAT = /version number \d+, but we can only read/;
 const DAMAGE = /not a valid DuckDB database|Corrupt|checksum/;
 
 const RESTORE_WORK_FILE =
-  'Run `sluice sync`: it keeps a damaged work file under another name and restores its state from the published file. If nothing is published yet, move it aside (do not delete it): the next sync reads everything from the API.';
+  'Run `sluice sync`: it keeps a damaged work file under another name and restores its state from the published file. If nothing is published, move it aside (do not delete it): ' +
+  RELOAD;
 const PUBLISH_AGAIN =
   'Run `sluice sync`: it publishes this file again from the state folder; fresh streams cost no request. If that does not help, move the file away first. Without a state folder, put a backup of the file in its place.';
 

@@ -32,7 +32,7 @@ describe('explainConfig', () => {
       'source.quota.requestsPerHour': [600, 'connector', 'until a response shows the limit'],
       'source.quota.burstPerSecond': [10, 'connector', ''],
       'source.quota.reserve': [0, 'default', ''],
-      'source.quota.ledgerDir': ['/home/someone/.local/state/sluice/quota', 'default', ''],
+      'source.quota.ledgerDir': [`${validEnv.HOME}/.local/state/sluice/quota`, 'default', ''],
       'defaults.lookback': ['5d', 'config', 'sluice.yaml:8'],
       'defaults.freshness': ['2h', 'environment', 'FRESH'],
       'defaults.fullRefreshEvery': ['30d', 'default', ''],

@@ -147,7 +147,7 @@ describe('paths', () => {
   });
 
   it('expand ~/ to the home folder, and refuse it where there is none', () => {
-    expect(resolve(configText('', '', '~/w.duckdb')).readersFile).toBe('/home/someone/w.duckdb');
+    expect(resolve(configText('', '', '~/w.duckdb')).readersFile).toBe(`${validEnv.HOME}/w.duckdb`);
     const env = { ANALYTICS_API_KEY: 'k' };
     expect(catchConfigError(() => resolve(configText('', '', '~/w.duckdb'), { env })).message).toContain(
       'no home',
@@ -221,7 +221,14 @@ describe('ledger folder', () => {
       'C:\\Users\\a\\AppData\\Local\\sluice\\quota',
     ],
   ] as const)('on %s with %j is %s', (platform, env, folder) => {
-    expect(findLedgerDir({ env, platform, stateDir: '/state' })).toBe(folder);
+    expect(findLedgerDir({ env, platform, stateDir: '/state', exists: () => true })).toBe(folder);
+  });
+
+  it.each([
+    [{ HOME: '/nonexistent' }, '/state/quota'],
+    [{ HOME: '/nonexistent', XDG_STATE_HOME: '/x' }, '/x/sluice/quota'],
+  ])('on linux with %j, where that folder does not exist, is %s', (env, folder) => {
+    expect(findLedgerDir({ env, platform: 'linux', stateDir: '/state', exists: () => false })).toBe(folder);
   });
 });
 
@@ -238,7 +245,7 @@ describe('settings', () => {
         quarantineMs: 90 * 86_400_000,
         runsMs: 365 * 86_400_000,
       },
-      ledgerDir: '/home/someone/.local/state/sluice/quota',
+      ledgerDir: `${validEnv.HOME}/.local/state/sluice/quota`,
       warnings: [],
     });
   });

@@ -8,8 +8,8 @@ import { ConfigError } from '../../src/model/errors.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { afterFile } from '../support/after-file.ts';
 
-/** Environment with a valid key and a home folder. */
-export const validEnv = { ANALYTICS_API_KEY: 'sk-live-0123456789', HOME: '/home/someone' };
+/** Environment with a valid key and a home folder, which exists. */
+export const validEnv = { ANALYTICS_API_KEY: 'sk-live-0123456789', HOME: import.meta.dirname };
 
 /** A new folder of its own, removed when the test file is done. */
 export function makeFolder(name = 'config'): string {

@@ -40,6 +40,9 @@ export const rebuildCommand = defineAccountCommand({
         onProgress: display.onProgress,
       });
       display.close();
+      // The rows are back: what kept a sync from restoring its state is settled.
+      if (report.exitCode === 0 && values.dryRun !== true)
+        await context.engine.settleRefusal(settings.stateDir, ['state_damaged']);
       return await toOutcome(report, context);
     } finally {
       display.close();

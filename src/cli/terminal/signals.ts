@@ -49,7 +49,9 @@ export function listenForSignals(
       }
       stoppedAtMs = monotonic();
       if (behaviour === 'keep-pages') {
-        output.writeNote('stopping: keeping the pages already paid for; press Ctrl-C again to quit at once');
+        const again =
+          signal === 'SIGINT' ? 'press Ctrl-C again to quit at once' : 'another signal quits at once';
+        output.writeNote(`stopping: keeping the pages already paid for; ${again}`);
       }
       controller.abort(toAbortedError(signal, behaviour));
     });

@@ -36,7 +36,8 @@ describe('rebuild', () => {
       engine: engineWith(report),
     });
     expect(exitCode).toBe(0);
-    expect(calls.map(({ name }) => name)).toEqual(['loadOfflineSettings', 'rebuildStreams']);
+    expect(calls.map(({ name }) => name)).toEqual(['loadOfflineSettings', 'rebuildStreams', 'settleRefusal']);
+    expect(calls[2]?.arguments[1]).toEqual(['state_damaged']);
     expect(calls[1]?.arguments[1]).toMatchObject({ streams: ['items'], archivedOnly: true });
     expect(stdout).toMatch(/items +rebuilt +3 +2026-11-01 +1,260 +1,200 +1,199\n/);
     expect(stdout).toContain(
