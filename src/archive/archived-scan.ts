@@ -37,6 +37,8 @@ const schema = z.object({
       keyFields: z.array(z.string()).optional(),
     })
     .optional(),
+  /** The rule for its cursor, as `nameCursorRule` writes it; earlier releases did not record it. */
+  cursor: z.string().optional(),
   /** Path of the date field that the start date applied to; null if there was none. */
   datedBy: z.array(z.string()).nullable().optional(),
   verdict: z.enum(verdicts),

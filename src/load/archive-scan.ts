@@ -13,7 +13,7 @@ import { emptyArchive, pruneArchive } from '../archive/prune-archive.ts';
 import { assertNotAborted } from '../model/abort.ts';
 import { RecordClock } from '../model/record-clock.ts';
 import { BugError, ResponseError } from '../model/errors.ts';
-import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
+import { type Checkpoint, nameCursorRule, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
 import { readStage, type StagedPageEntry } from '../stage/stage-store.ts';
 import { describeMasks } from '../schema/mask-records.ts';
 import type { Loading, Recording, RunContext } from '../run/run-context.ts';
@@ -241,6 +241,7 @@ function describeScan(
       cursorState: checkpoint.cursorState,
       keyFields: checkpoint.keyFields && [...checkpoint.keyFields],
     },
+    cursor: nameCursorRule(stream.cursor),
     datedBy: findPath(columns, cursorColumn),
     verdict: scan.verdict,
     reasons: [...scan.reasons],

@@ -90,7 +90,13 @@ export async function judgeDuplicates(
     const reason = 'rows were read twice and have moved since';
     return { ...scan, verdict: 'drifted', cause: 'moved', reasons: [reason, ...scan.reasons] };
   }
-  if (duplicates === 0 || scan.verdict !== 'verified') return scan;
+  return doubtSharedKeys(stream, scan, load);
+}
+
+/** A scan with fewer keys than records is not `verified`. */
+export function doubtSharedKeys(stream: Stream, scan: FetchedScan, { key }: PreparedLoad): FetchedScan {
+  const { duplicates = 0 } = key ?? {};
+  if (duplicates === 0 || scan.verdict !== 'verified' || !stream.paginated) return scan;
   const reason = describeSharedKeys(scan.rows, duplicates);
   return { ...scan, verdict: 'unverified', reasons: [reason, ...scan.reasons] };
 }

@@ -23,7 +23,8 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
   const trusted =
     (scan.verdict === 'verified' || scan.verdict === 'unverified') && options.limit === undefined;
   const whole = trusted && scan.plan.mode === 'full';
-  const normal = trusted && options.from === undefined;
+  // What --from asks for shows nothing of the rest.
+  const normal = trusted && (whole || options.from === undefined);
   // For a scan that took days, the next one continues from its start; otherwise every scan would be a full one.
   const ended = scan.cause === 'too-long' && options.from === undefined && options.limit === undefined;
   const passed = whole || (ended && scan.plan.mode === 'full');
@@ -44,13 +45,23 @@ export function nextCheckpoint(facts: CheckpointFacts): Checkpoint {
     keyProvedOn: nextProofDays(facts, trusted),
     lastFullScanAt: passed ? startedAt : checkpoint?.lastFullScanAt,
     lastVerifiedAt: scan.verdict === 'verified' && normal ? startedAt : checkpoint?.lastVerifiedAt,
-    lastVerdict: scan.verdict,
+    lastVerdict: trusted && !normal ? nextVerdictOfPart(facts) : scan.verdict,
     rowsDeclared: passed ? (scan.total ?? scan.rows) : checkpoint?.rowsDeclared,
-    head: scan.verdict === 'verified' && normal ? scan.head : checkpoint?.head,
-    rules: trusted ? (stream.rules ?? checkpoint?.rules) : checkpoint?.rules,
+    // The table has other rows now than the scan of an older head left.
+    head: scan.verdict === 'verified' && normal ? scan.head : undefined,
+    rules:
+      normal || (trusted && checkpoint === undefined)
+        ? (stream.rules ?? checkpoint?.rules)
+        : checkpoint?.rules,
     ...nextProof(facts),
     runId,
   };
+}
+
+/** The verdict on a stream after a part of it was read: what an earlier scan left unfinished still is. */
+function nextVerdictOfPart({ scan, checkpoint }: CheckpointFacts): string {
+  if (checkpoint === undefined || checkpoint.lastVerdict === 'verified') return scan.verdict;
+  return checkpoint.lastVerdict ?? 'unverified';
 }
 
 /** When the table was verified, and from which day on. */

@@ -13,6 +13,14 @@ export type CursorRule =
   | { readonly kind: 'off' }
   | { readonly kind: 'field'; readonly field: string; readonly param: string };
 
+/** A rule for a cursor as a text that is equal for equal rules. */
+export function nameCursorRule(rule: CursorRule): string {
+  if (rule.kind === 'off') return 'off';
+  return JSON.stringify(
+    rule.kind === 'auto' ? { param: rule.param } : { param: rule.param, field: rule.field },
+  );
+}
+
 export type WriteMode = 'merge' | 'replace' | 'append';
 
 /** What happens to rows that a trusted scan no longer finds. */

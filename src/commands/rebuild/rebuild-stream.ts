@@ -9,7 +9,7 @@ import {
 import type { ArchivedScan } from '../../archive/archived-scan.ts';
 import { formatCountOf, verbOf } from '../../text/format-count.ts';
 import type { SchemaChange } from '../../model/run-report.ts';
-import { type Checkpoint, type LearnedColumn, sliceIdOf, type Stream } from '../../model/stream.ts';
+import { type LearnedColumn, nameCursorRule, sliceIdOf, type Stream } from '../../model/stream.ts';
 import { createFieldTree } from '../../schema/observe-fields.ts';
 import { dropTable, renameTable } from '../../warehouse/carry-rows.ts';
 import { historyOf, tableExists } from '../../warehouse/evolve-table.ts';
@@ -108,7 +108,7 @@ export async function rebuildTable(
   if (existed) await restoreTimes(context, stream, { older: tables.older, seen, hasVersions: hadHistory });
   if (hadHistory) await restoreHistory(context, stream, { aside: asideOf(historyOf(stream.table)), seen });
   const unknown = await database.transaction(async () => {
-    for (const { checkpoint } of archives) await restoreCheckpoint(context, checkpoint);
+    for (const archive of archives) await restoreCheckpoint(context, archive);
     await restoreFormer(database, stream, former);
     await restoreRunRecords(database);
     return noteReaders(database, stream, archives, held);
@@ -205,25 +205,41 @@ async function forgetStream(
 }
 
 /**
- * Restores what earlier scans proved, also before the archive starts. What the current rules changed (key, cursor,
- * fingerprint) stays as the replayed scans left it.
+ * Restores what earlier scans proved, also before the archive starts. What the current rules changed stays as the
+ * replayed scans left it: a key that several records share, for example, makes them unverified.
  */
-async function restoreCheckpoint({ database }: RunContext, held: Checkpoint | undefined): Promise<void> {
-  if (held === undefined) return;
-  const replayed = await readCheckpoint(database, held.stream, held.slice);
+async function restoreCheckpoint(
+  { database }: RunContext,
+  { stream, scans, checkpoint: held }: SliceArchive,
+): Promise<void> {
+  const replayed = await readCheckpoint(database, stream.name, sliceIdOf(stream));
   if (replayed === undefined) return;
+  const rule = scans.at(-1)?.cursor;
+  const isSameRule = rule === nameCursorRule(stream.cursor);
+  if (held === undefined) {
+    // The scans continued from each other by another cursor: only a full one begins with this.
+    const isOther = rule !== undefined && !isSameRule;
+    const unread = { watermark: undefined, lastFullScanAt: undefined, lastVerifiedAt: undefined };
+    if (isOther) await writeCheckpoint(database, { ...replayed, ...unread });
+    return;
+  }
   const sameCursor = replayed.cursorField === held.cursorField;
   const sameKey = replayed.keyFields?.join() === held.keyFields?.join();
+  const isDoubted = held.lastVerdict === 'verified' && replayed.lastVerdict === 'unverified';
   await writeCheckpoint(database, {
     ...replayed,
+    // With another cursor the next scan is a full one, as it would be without a rebuild.
+    fingerprint: isSameRule ? replayed.fingerprint : held.fingerprint,
     fullRefreshDue: held.fullRefreshDue ?? replayed.fullRefreshDue,
     ...(sameCursor && { cursorState: held.cursorState, watermark: held.watermark }),
     ...(sameKey && { keyProvedOn: held.keyProvedOn }),
     lastFullScanAt: held.lastFullScanAt,
-    lastVerifiedAt: held.lastVerifiedAt,
-    lastVerdict: held.lastVerdict,
     rowsDeclared: held.rowsDeclared,
-    head: held.head,
+    ...(!isDoubted && {
+      lastVerifiedAt: held.lastVerifiedAt,
+      lastVerdict: held.lastVerdict,
+      head: held.head,
+    }),
   });
 }
 

@@ -16,6 +16,7 @@ import {
 import { type StagedLines, stagedPageSchema, StageStore } from '../../stage/stage-store.ts';
 import { formatStagedLines, parsePageRecord } from '../../stage/staged-records.ts';
 import { commitScan } from '../../load/commit-scan.ts';
+import { doubtSharedKeys } from '../../load/confirm-duplicates.ts';
 import { compileMask } from '../../schema/mask-records.ts';
 import { prepareLoad } from '../../load/prepare-load.ts';
 import { refusePartOfKeyless } from '../../load/refuse-scan.ts';
@@ -68,7 +69,9 @@ export async function replayScan(
   const turn = await beginTurn(then, { stream, plan: scan.plan, checkpoint });
   const load = doneOf(await prepareLoad(then, turn, scan));
   if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
-  const report = doneOf(await commitReplayed(then, turn, { scan, load }));
+  // The key may not be the one that its own run had.
+  const judged = doubtSharedKeys(stream, scan, load);
+  const report = doneOf(await commitReplayed(then, turn, { scan: judged, load }));
   return { rows: report.rows, duplicates: load.key?.duplicates ?? 0, warnings: load.warnings };
 }
 
