@@ -53,7 +53,7 @@ describe('a part that was asked for with --from', () => {
     expect((await flow.sync()).requests).toBeGreaterThan(0);
   });
 
-  it('is no reason to skip a stream whose rules changed', async () => {
+  it('does not let a stream whose rules changed be skipped', async () => {
     const flow = await createSynced();
     flow.simulator.editRecords('items', (records) => records.slice(0, -3));
     await flow.sync({ force: true });
