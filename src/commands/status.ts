@@ -4,7 +4,7 @@ import { readCheckpoints } from '../../state/checkpoints.ts';
 import { readProgressFile } from '../../state/progress-file.ts';
 import { listUnproved, readUnproved, type UnprovedStreams } from '../../state/unproved-streams.ts';
 import type { NewestData } from '../model/data-age.ts';
-import { ConfigError } from '../model/errors.ts';
+import { type ErrorCode, SyncError } from '../model/errors.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
 import type {
   PublishedElsewhere,
@@ -99,10 +99,13 @@ async function readOrAdvise<T>(
     return await withHeld(settings, read);
   } catch (thrown) {
     const fault = faults.find(({ path }) => path === settings.readersFile);
-    if (thrown instanceof ConfigError && fault !== undefined) throw thrown.withHint(fault.fix);
-    throw thrown;
+    if (fault === undefined || !(thrown instanceof SyncError)) throw thrown;
+    throw ADVISED.includes(thrown.code) ? thrown.withHint(fault.fix) : thrown;
   }
 }
+
+/** Of a file that is damaged, or of another program. */
+const ADVISED: readonly ErrorCode[] = ['state_damaged', 'publish_refused'];
 
 /** What the run file says of destinations: a server may be far away, or stopped. */
 function listElsewhere(

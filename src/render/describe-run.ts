@@ -4,7 +4,7 @@ import type { ErrorCode } from '../model/errors.ts';
 import type { PublishedTables } from '../model/destination.ts';
 import type { PublishedLake } from '../model/lake.ts';
 import type { QuotaSnapshot } from '../model/quota.ts';
-import type { RunReport } from '../model/run-report.ts';
+import type { RunReport, StreamReport } from '../model/run-report.ts';
 import { isUnfinished } from '../model/run-report.ts';
 import type { RunUnderWay, StreamUnderWay } from '../model/run-under-way.ts';
 import { countScans, formatCount, formatCountOf, verbOf } from '../text/format-count.ts';
@@ -126,3 +126,16 @@ function describeReturn({ status, exitCode, resumeAt, error }: RunReport, nowMs:
   const later = ms <= nowMs || OWN_LIMITS.includes(error?.code) ? '' : ' later';
   return `Run the same command again${later}: it continues from here.`;
 }
+
+/**
+ * What to add to the command of a stopped run that reads fresh streams as well: it would read those again that are
+ * complete.
+ */
+export function adviseOnRepeat({ exitCode, streams }: Pick<RunReport, 'exitCode' | 'streams'>): string {
+  const left = new Set(streams.filter(({ status }) => !DONE.includes(status)).map(({ stream }) => stream));
+  const isAnyDone = streams.some(({ stream, status }) => DONE.includes(status) && !left.has(stream));
+  if (exitCode !== 75 || !isAnyDone || left.size === 0) return '';
+  return `The same command would read complete streams once more: add --streams ${[...left].map(toSafeLine).join(',')}`;
+}
+
+const DONE: readonly StreamReport['status'][] = ['complete', 'fresh', 'unavailable'];

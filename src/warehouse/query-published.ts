@@ -154,9 +154,9 @@ export async function withPublished<T>(
   }
 }
 
-function describeUnreadable(path: string, error: StorageError): ConfigError {
-  return new ConfigError(`${path} is not a DuckDB file that this version can read`, {
-    code: 'query_failed',
+function describeUnreadable(path: string, error: StorageError): StorageError {
+  return new StorageError(`${path} is not a DuckDB file that this version can read`, {
+    code: 'state_damaged',
     hint: 'If Sluice wrote it, run `sluice sync`: it publishes the file again from the state folder, or says what to do first. If not, set destination.duckdb to another file.',
     context: { path },
     cause: error,

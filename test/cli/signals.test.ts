@@ -27,18 +27,16 @@ function createHost() {
 
 describe('the first signal', () => {
   it.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ])('%s aborts with exit code %i and one line', (signal, exitCode) => {
+    ['SIGINT', 130, 'press Ctrl-C again to quit at once'],
+    ['SIGTERM', 143, 'another signal quits at once'],
+  ])('%s aborts with exit code %i and one line', (signal, exitCode, again) => {
     const { control, raise, notes, done } = createHost();
     control.choose('keep-pages');
     raise(signal);
     expect(control.signal.reason).toBeInstanceOf(AbortedError);
     expect(control.signal.reason).toMatchObject({ code: 'aborted', exitCode });
     expect(control.signal.reason).toHaveProperty('hint', expect.stringContaining('to continue'));
-    expect(notes).toEqual([
-      'stopping: keeping the pages already paid for; press Ctrl-C again to quit at once',
-    ]);
+    expect(notes).toEqual([`stopping: keeping the pages already paid for; ${again}`]);
     expect(done).toEqual([]);
   });
 

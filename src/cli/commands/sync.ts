@@ -88,7 +88,7 @@ async function runSelected(
   const place = { stateDir: settings.stateDir, guessed: false };
   await finish(context, globals, { settings, place, metricsFile, ended, followers });
   if (ended.report === undefined) throw ended.error;
-  return toSyncOutcome(ended.report, context);
+  return toSyncOutcome(ended.report, { context, isForced: isForced(selection) });
 }
 
 async function planInstead(
@@ -255,14 +255,26 @@ async function warn(context: CliContext, globals: GlobalValues, warnings: readon
   for (const message of warnings) log({ level: 'warn', message, fields: { type: 'warning', message } });
 }
 
-async function toSyncOutcome(report: RunReport, { clock, output }: CliContext): Promise<CommandOutcome> {
+/** Whether streams are read that a sync without options would call fresh. */
+function isForced({ force, fullRefresh, from }: SyncOptions): boolean {
+  return force === true || fullRefresh === true || from !== undefined;
+}
+
+async function toSyncOutcome(
+  report: RunReport,
+  { context: { clock, output }, isForced }: { readonly context: CliContext; readonly isForced: boolean },
+): Promise<CommandOutcome> {
   const { renderRunReport } = await import('../../render/render-sync.ts');
-  const { summarizeRun } = await import('../../render/describe-run.ts');
+  const { adviseOnRepeat, summarizeRun } = await import('../../render/describe-run.ts');
+  const { wrapText } = await import('../../render/wrap-text.ts');
+  const columns = output.stdout.columns();
+  const text = renderRunReport(report, { nowMs: clock.now(), columns });
+  const repeat = isForced ? adviseOnRepeat(report) : '';
   return {
     exitCode: report.exitCode,
     summary: summarizeRun(report),
     result: report,
-    text: renderRunReport(report, { nowMs: clock.now(), columns: output.stdout.columns() }),
+    text: repeat === '' ? text : `${text}\n${wrapText(repeat, columns)}`,
     error: report.error ?? report.streams.find(({ error }) => error !== undefined)?.error,
   };
 }
