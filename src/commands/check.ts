@@ -26,6 +26,8 @@ import { findMostUrgent } from '../sync/decide-exit-code.ts';
 import { assertIdentity } from '../../state/owner.ts';
 import { assertTargetIsOurs } from '../storage/open-warehouse.ts';
 import { findPublishedFaults, tryPublished } from '../storage/published-fault.ts';
+import { findRestoreSource, hasOnlyArchive } from '../storage/restore-work-file.ts';
+import { RELOAD } from '../text/reload-advice.ts';
 import type { ReadDisk } from './plan/estimate-disk.ts';
 import { workFile } from '../../state/work-file.ts';
 import { checkEndpoints } from './check-endpoints.ts';
@@ -47,7 +49,7 @@ export interface CheckOptions {
 export async function runChecks(settings: Settings, options: CheckOptions = {}): Promise<CheckReport> {
   const clock = options.clock ?? systemClock;
   const startedAtMs = clock.now();
-  const outcomes: Outcome[] = [
+  const found: Outcome[] = [
     { item: okItem('config', settings.configPath ?? 'given by the program'), error: undefined },
     ...settings.warnings.map((detail) => ({ item: warningItem('config', detail), error: undefined })),
     await attempt('state folder', async () => checkStateFolder(settings, startedAtMs, options.ofAccount)),
@@ -58,6 +60,7 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
     ...(await checkDestinations(settings)),
     await attempt('disk', async () => okItem('disk', await checkDisk(settings, options.readDisk))),
   ];
+  const outcomes = adviseOnBoth(found);
   const told: ProgressEvent[] = [];
   const oneTry = { neverWaits: true, maxTries: 1, transport: options.transport };
   const api = await openApi(settings, oneTry, { clock, emit: (event) => told.push(event) });
@@ -97,6 +100,18 @@ export async function runChecks(settings: Settings, options: CheckOptions = {}):
   }
 }
 
+/** State and published file repair each other, unless both are damaged. */
+function adviseOnBoth(outcomes: readonly Outcome[]): Outcome[] {
+  const isDamaged = ({ item, error }: Outcome) =>
+    error?.code === 'state_damaged' && ['state folder', 'published file'].includes(item.name);
+  if (outcomes.filter(isDamaged).length < 2) return [...outcomes];
+  const fix = `Both are damaged: put a backup of the published file in its place. Without one, move both aside: ${RELOAD}`;
+  return outcomes.map((one) => {
+    const { item, error } = one;
+    return isDamaged(one) ? { ...one, item: { ...item, fix }, error: error?.withHint(fix) } : one;
+  });
+}
+
 async function checkStateFolder(
   settings: Settings,
   nowMs: number,
@@ -130,7 +145,9 @@ async function tryWorkFile(
     refuseKeyOfOther(settings, identity, { ofAccount });
   if (!existsSync(file)) {
     assertOwn({ key: 'unknown', isBlank: true });
-    return undefined;
+    return hasOnlyArchive(settings) && (await findRestoreSource(settings)) === undefined
+      ? `there is no state in ${settings.stateDir}, but an archive: sluice rebuild loads it without a request`
+      : undefined;
   }
   const database = await Database.open({ file, folders: [dirname(file)] });
   try {

@@ -102,6 +102,8 @@ export interface StatusReport {
   readonly restoreUnknown?: ReportedError | undefined;
   /** The work file that has the rows shown here, if nothing is published: the next sync publishes them. */
   readonly unpublished?: string | undefined;
+  /** There is neither a state nor anything published, but an archive that a rebuild can load. */
+  readonly hasArchive?: true | undefined;
   /** Rows that are missing from the files of a lake, or too many; one sentence per table. */
   readonly losses?: readonly string[] | undefined;
   /** Published files that are damaged, or that another program has written into. */

@@ -18,6 +18,7 @@ export function describeStanding(streams: Streams, publishing: Publishing): read
   return [
     describeUnpublished(streams, publishing),
     describeReset(streams),
+    describeUnfinished(streams),
     describeUnavailable(streams),
     describeDue(streams),
     describeUncounted(streams),
@@ -51,6 +52,21 @@ function describeReset(streams: Streams): string {
   const rows = streams.filter(({ isReset }) => isReset);
   if (rows.length === 0) return '';
   return `The state of ${listSome(rows)} ${rows.length === 1 ? 'was' : 'were'} reset: the rows are still there, and the next sync reads everything.`;
+}
+
+/** Streams whose last scan proves nothing, and that no error explains. */
+function describeUnfinished(streams: Streams): string {
+  const of = (verdict: StreamStatusRow['verdict']) =>
+    streams.filter((row) => row.verdict === verdict && row.unsettled === undefined);
+  const [partial, drifted] = [of('partial'), of('drifted')];
+  return [
+    ...(partial.length === 0
+      ? []
+      : [`Not read to the end, as with --limit: ${listSome(partial)}. The next sync reads on.`]),
+    ...(drifted.length === 0
+      ? []
+      : [`The data moved while it was read: ${listSome(drifted)}. Rows may be missing until the next sync.`]),
+  ].join('\n');
 }
 
 function describeUnavailable(streams: Streams): string {

@@ -160,6 +160,8 @@ function describePublished(report: StatusReport): string {
   const path = toSafeLine(duckdbPath);
   if (unpublished !== undefined)
     return `Nothing is published at ${path}: the next sync${report.refused === undefined ? '' : ' that is not refused'} publishes there what ${toSafeLine(unpublished)} holds.`;
+  if (report.hasArchive === true && report.restoresFrom === undefined)
+    return `Nothing is published at ${path}, and there is no state. To load what the archive has, without a request: sluice rebuild. To read everything from the API: sluice sync`;
   if (published === undefined) {
     return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the current run publishes when it waits for the quota, or ends.' : 'run: sluice sync'}`;
   }

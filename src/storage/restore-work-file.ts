@@ -1,6 +1,6 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { workFile } from '../../state/work-file.ts';
 import { StorageError, toSyncError } from '../model/errors.ts';
 import type { StatusReport } from '../model/reports.ts';
@@ -50,6 +50,13 @@ function isClosed(folder: string): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EACCES';
   }
+}
+
+/** Whether neither a work file nor a published one is left, but pages that `sluice rebuild` can load. */
+export function hasOnlyArchive({ stateDir, readersFile }: OfflineSettings): boolean {
+  const archive = join(stateDir, 'archive');
+  const isLost = !existsSync(workFile(stateDir)) && !existsSync(readersFile);
+  return isLost && !isClosed(stateDir) && existsSync(archive) && readdirSync(archive).length > 0;
 }
 
 /** What happens to a missing work file. */

@@ -10,9 +10,12 @@ import {
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { runChecks } from '../../src/commands/check.ts';
+import { readStatus } from '../../src/commands/status.ts';
 import { sliceStream } from '../../src/model/stream.ts';
 import { archiveFolder } from '../../src/storage/state-folder.ts';
 import { archiveOf, listArchive } from '../support/archive-files.ts';
+import { createSimulatorTransport } from '../support/simulator-transport.ts';
 import {
   createItemsFlow,
   DAY_MS,
@@ -512,12 +515,35 @@ describe('a rebuild', () => {
   it('brings back what was lost with the state and the published file', async () => {
     const { flow } = await createSyncedFlow();
     const before = await readAll(flow);
+    const look = async () => {
+      const transport = createSimulatorTransport(flow.simulator, flow.clock, {});
+      const { items: shown } = await runChecks(flow.settings(), { clock: flow.clock, transport });
+      const status = await readStatus(flow.settings(), flow.clock.now());
+      const told = shown.find(({ name }) => name === 'state folder')?.detail ?? '';
+      return { hasArchive: status.hasArchive === true, isTold: told.includes('sluice rebuild loads it') };
+    };
+    expect(await look()).toEqual({ hasArchive: false, isTold: false });
     rmSync(join(flow.stateDir, 'work.duckdb'));
     rmSync(flow.duckdbPath);
+    expect(await look()).toEqual({ hasArchive: true, isTold: true });
     expect(await flow.rebuild()).toMatchObject({ exitCode: 0, streams: [{ rowsBefore: undefined }] });
     expect(await readAll(flow)).toEqual(before);
     const report = await flow.sync({ force: true });
     expect(streamOf(report)).toMatchObject({ mode: 'incremental', rows: { inserted: 0, updated: 0 } });
+  });
+
+  it('is what check names where state and published file are damaged', async () => {
+    const { flow } = await createSyncedFlow();
+    const files = [join(flow.stateDir, 'work.duckdb'), flow.duckdbPath];
+    for (const file of files) writeFileSync(file, Buffer.alloc(100_000, 'x'));
+    const transport = createSimulatorTransport(flow.simulator, flow.clock, {});
+    const report = await runChecks(flow.settings(), { clock: flow.clock, transport });
+    const failed = report.items.filter(({ status }) => status === 'failed');
+    expect(failed.map(({ name }) => name)).toEqual(['state folder', 'published file']);
+    for (const { fix } of failed)
+      expect(fix).toMatch(/^Both are damaged: .+ move both aside: `sluice rebuild`/);
+    for (const file of files) rmSync(file);
+    expect((await flow.rebuild()).exitCode).toBe(0);
   });
 
   it('creates no state with dryRun, and looks at what is published', async () => {

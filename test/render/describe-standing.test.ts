@@ -31,3 +31,13 @@ it.each([
   const rows = names.map((name) => ({ ...row(name), isUnpublished: undefined, isReset: true as const }));
   expect(describeStanding(rows, 'next')[1]).toContain(expected);
 });
+
+it.each([
+  ['partial', 'Not read to the end, as with --limit: a. The next sync reads on.'],
+  ['drifted', 'The data moved while it was read: a. Rows may be missing until the next sync.'],
+] as const)('says what %s means where no error does', (verdict, expected) => {
+  const settled = { ...row('a'), isUnpublished: undefined, verdict };
+  const failed = { ...settled, unsettled: { status: 'failed' } } as unknown as StreamStatusRow;
+  expect(describeStanding([settled], 'next')).toContain(expected);
+  expect(describeStanding([failed], 'next')).not.toContain(expected);
+});
