@@ -1,6 +1,6 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { makeFolders } from '../files/make-folders.ts';
 import { migrate, readMeta, writeEntries } from '../../state/migrations.ts';
 import { assertIdentity, describeOwner } from '../../state/owner.ts';
@@ -63,7 +63,11 @@ export async function openWarehouse(settings: Settings, effects: OpenEffects = {
   if ((await listStateSources(settings)).length > 0) {
     if (!existsSync(file)) return openRestored(settings, effects, open);
   } else {
-    await clearUnbegun(file, nowOf(effects));
+    const keptAs = await clearUnbegun(file, nowOf(effects));
+    if (keptAs !== undefined)
+      effects.onNote?.(
+        `${file} was too short to hold a state: it is kept as ${basename(keptAs)}, and nothing is published to restore it from`,
+      );
     const loss = existsSync(file) ? undefined : await findLostState(settings);
     if (loss !== undefined) throw loss;
   }

@@ -103,14 +103,19 @@ export async function restoreWorkFile(
   return `${kept}the state is restored from ${source.place}; what was committed after that was published is read again`;
 }
 
-/** Removes a work file that a killed run only started to create, and logs without a file. */
-export async function clearUnbegun(file: string, nowMs: number): Promise<void> {
+/**
+ * Removes a work file that a killed run only started to create, and logs without a file.
+ *
+ * @returns where it is kept, if it had any bytes
+ */
+export async function clearUnbegun(file: string, nowMs: number): Promise<string | undefined> {
   if (!existsSync(file)) {
     await setLogsAside(file, `${file}.lost`);
-    return;
+    return undefined;
   }
-  if (statSync(file).size === 0) await rm(file);
-  else if (isUnbegun(file)) await setAside(file, nowMs);
+  if (statSync(file).size > 0) return isUnbegun(file) ? setAside(file, nowMs) : undefined;
+  await rm(file);
+  return undefined;
 }
 
 /** Whether a work file never held anything, so that the next sync creates a new one. */

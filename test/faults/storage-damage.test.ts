@@ -17,6 +17,7 @@ import { damageBlocksOf } from '../support/damage-file.ts';
 import { countRuns, createRandom, seed } from '../support/seeds.ts';
 import {
   createItemsFlow,
+  eventsOf,
   DAY_MS,
   type Flow,
   makeItem,
@@ -173,6 +174,21 @@ describe('a work file that', () => {
       expect((await flow.sync()).exitCode).toBe(0);
     }
     expect(setAside(flow)).toHaveLength(2);
+  });
+
+  it('has a few bytes while nothing is published is kept aside with a note, and everything is read', async () => {
+    const flow = createItemsFlow(makeItems(50));
+    await flow.sync();
+    truncateSync(workFile(flow), 4);
+    rmSync(flow.duckdbPath);
+    expect((await flow.sync()).exitCode).toBe(0);
+    const notes = eventsOf(flow, 'note').map(({ message }) => message);
+    expect(notes).toContainEqual(
+      expect.stringMatching(
+        /work\.duckdb was too short to hold a state: it is kept as work\.duckdb\.damaged-\S+, and/,
+      ),
+    );
+    expect(await flow.rows('items')).toHaveLength(50);
   });
 
   it('is damaged while nothing is published yet is left alone: exit 6, before any request', async () => {

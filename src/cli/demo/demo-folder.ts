@@ -54,11 +54,15 @@ export async function prepareDemoFolder(dir: string, shownAs: string): Promise<v
   }
 }
 
+const ABOUT_CONFIG =
+  '# Of `sluice demo`: its API ended with it, so that a sync no longer reaches it. Queries, status and report work.\n';
+
 /** Writes the demo's config, and remembers it; returns its path. */
 export async function writeDemoConfig(dir: string, text: string): Promise<string> {
   const path = join(dir, CONFIG);
-  await writeFile(path, text);
-  await writeFile(join(dir, DEMO_MARKER), `${ABOUT_MARKER}${CONFIG}: ${hash('sha256', text)}\n`);
+  const config = `${ABOUT_CONFIG}${text}`;
+  await writeFile(path, config);
+  await writeFile(join(dir, DEMO_MARKER), `${ABOUT_MARKER}${CONFIG}: ${hash('sha256', config)}\n`);
   return path;
 }
 
