@@ -26,7 +26,7 @@ import { findMostUrgent } from '../sync/decide-exit-code.ts';
 import { assertIdentity } from '../../state/owner.ts';
 import { assertTargetIsOurs } from '../storage/open-warehouse.ts';
 import { findPublishedFaults, tryPublished } from '../storage/published-fault.ts';
-import { findRestoreSource, hasOnlyArchive } from '../storage/restore-work-file.ts';
+import { lookForRestore } from '../storage/restore-work-file.ts';
 import { RELOAD } from '../text/reload-advice.ts';
 import type { ReadDisk } from './plan/estimate-disk.ts';
 import { workFile } from '../../state/work-file.ts';
@@ -145,7 +145,7 @@ async function tryWorkFile(
     refuseKeyOfOther(settings, identity, { ofAccount });
   if (!existsSync(file)) {
     assertOwn({ key: 'unknown', isBlank: true });
-    return hasOnlyArchive(settings) && (await findRestoreSource(settings)) === undefined
+    return (await lookForRestore(settings)).hasArchive === true
       ? `there is no state in ${settings.stateDir}, but an archive: sluice rebuild loads it without a request`
       : undefined;
   }

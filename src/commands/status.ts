@@ -39,7 +39,7 @@ import { findDeferral, isFresh } from '../plan/plan-scan.ts';
 import { listUnpublished } from '../plan/unpublished-streams.ts';
 import { listPublishers } from '../publish/registry.ts';
 import { findPublishedFaults } from '../storage/published-fault.ts';
-import { hasOnlyArchive, lookForRestore } from '../storage/restore-work-file.ts';
+import { lookForRestore } from '../storage/restore-work-file.ts';
 import { workFile } from '../../state/work-file.ts';
 import { withHeld } from '../storage/with-held.ts';
 
@@ -84,7 +84,6 @@ export async function readStatus(
     quarantined: [...held.quarantined.values()].reduce((sum, records) => sum + records, 0),
     ...(await lookForRestore(settings)),
     ...(published === undefined && held.facts.size > 0 && { unpublished: workFile(settings.stateDir) }),
-    ...(hasOnlyArchive(settings) && { hasArchive: true as const }),
     ...(faultsTold.length > 0 && { faults: faultsTold }),
     ...(held.losses.length > 0 && { losses: held.losses.map(({ text }) => text) }),
   };

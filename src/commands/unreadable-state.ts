@@ -2,7 +2,7 @@ import { findUnreadable } from '../../state/run-file.ts';
 import { StorageError } from '../model/errors.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 
-/** Why this user cannot read the records of the state folder; undefined if that is possible, or if there are none. */
+/** Why this user cannot read the records of the state folder; undefined if it can, or if the folder has no records. */
 export function findUnreadableState({ stateDir }: Pick<OfflineSettings, 'stateDir'>): string | undefined {
   return findUnreadable(stateDir);
 }

@@ -22,17 +22,20 @@ export function findHome(env: LedgerPlace['env'], platform: NodeJS.Platform): st
  * key's quota.
  */
 export function findLedgerDir({ env, platform, stateDir, exists = existsSync }: LedgerPlace): string {
-  const home = findHome(env, platform);
+  const named = findHome(env, platform);
   // Users that only run services get a home folder that does not exist, e.g. /nonexistent.
-  const isLost = home !== undefined && !exists(home);
-  const root = findStateRoot(isLost ? { ...env, HOME: undefined, USERPROFILE: undefined } : env, platform);
+  const home = named !== undefined && exists(named) ? named : undefined;
+  const root = findStateRoot(env, platform, home);
   const paths = pathsOf(platform);
   return root === undefined ? paths.join(stateDir, 'quota') : paths.join(root, 'sluice', 'quota');
 }
 
-function findStateRoot(env: LedgerPlace['env'], platform: NodeJS.Platform): string | undefined {
+function findStateRoot(
+  env: LedgerPlace['env'],
+  platform: NodeJS.Platform,
+  home: string | undefined,
+): string | undefined {
   if (platform === 'win32') return isUsable(env.LOCALAPPDATA, platform) ? env.LOCALAPPDATA : undefined;
-  const home = findHome(env, platform);
   if (platform === 'darwin')
     return home === undefined ? undefined : pathsOf(platform).join(home, 'Library', 'Application Support');
   // The XDG rules: a relative path there is to be ignored.

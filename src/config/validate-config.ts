@@ -41,15 +41,23 @@ export function withoutFollowing(
 // Objects of JavaScript have it from the start, so the schema would leave out whatever is called so.
 const RESERVED = '__proto__';
 
-function findReserved(value: unknown, path: ConfigPath = []): readonly Problem[] {
-  if (typeof value !== 'object' || value === null) return [];
+function findReserved(
+  value: unknown,
+  path: ConfigPath = [],
+  seen: Set<object> = new Set(),
+): readonly Problem[] {
+  // An object that a program gives may be in itself.
+  if (typeof value !== 'object' || value === null || seen.has(value)) return [];
+  seen.add(value);
   const found = Object.hasOwn(value, RESERVED)
-    ? [{ path: [...path, RESERVED], message: 'cannot be used as a name' }]
+    ? [{ path: [...path, RESERVED], message: 'cannot be used as a name: rename it' }]
     : [];
   const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
   return [
     ...found,
-    ...entries.flatMap(([key, child]: [string | number, unknown]) => findReserved(child, [...path, key])),
+    ...entries.flatMap(([key, child]: [string | number, unknown]) =>
+      findReserved(child, [...path, key], seen),
+    ),
   ];
 }
 

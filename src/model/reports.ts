@@ -102,7 +102,7 @@ export interface StatusReport {
   readonly restoreUnknown?: ReportedError | undefined;
   /** The work file that has the rows shown here, if nothing is published: the next sync publishes them. */
   readonly unpublished?: string | undefined;
-  /** There is neither a state nor anything published, but an archive that a rebuild can load. */
+  /** There is neither a state nor anything published to restore it from, but an archive that a rebuild can load. */
   readonly hasArchive?: true | undefined;
   /** Rows that are missing from the files of a lake, or too many; one sentence per table. */
   readonly losses?: readonly string[] | undefined;

@@ -86,3 +86,8 @@ export interface SyncOptions {
   /** Scans, as `nameScan` names them, that an earlier run of the same sync completed: they are not read again. */
   readonly completed?: readonly string[];
 }
+
+/** Whether a sync reads streams that are still fresh. */
+export function readsFresh({ force, fullRefresh, from, limit }: SyncOptions): boolean {
+  return force === true || fullRefresh === true || from !== undefined || limit !== undefined;
+}

@@ -1,5 +1,5 @@
 import { DAY_MS, subtractDays, toDate } from '../model/dates.ts';
-import type { SyncOptions } from '../model/settings.ts';
+import { readsFresh, type SyncOptions } from '../model/settings.ts';
 import { type Checkpoint, nameOf, type Stream } from '../model/stream.ts';
 import type { ScanPlan, StreamPlan } from './scan-plan.ts';
 import { countRequests } from './estimate.ts';
@@ -105,13 +105,7 @@ export function isFresh(
   options: SyncOptions,
   nowMs: number,
 ): boolean {
-  if (
-    options.force === true ||
-    options.fullRefresh === true ||
-    options.from !== undefined ||
-    options.limit !== undefined
-  )
-    return false;
+  if (readsFresh(options)) return false;
   if (
     checkpoint?.lastVerifiedAt === undefined ||
     checkpoint.fingerprint !== stream.fingerprint ||

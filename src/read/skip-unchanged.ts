@@ -2,6 +2,7 @@ import { hashPage } from '../json/fingerprint.ts';
 import { toDate } from '../model/dates.ts';
 import type { Page } from '../model/page.ts';
 import type { StreamReport } from '../model/run-report.ts';
+import { readsFresh } from '../model/settings.ts';
 import { sliceIdOf } from '../model/stream.ts';
 import { countLiveRows } from '../warehouse/live-rows.ts';
 import { discardStage, readStage } from '../stage/stage-store.ts';
@@ -22,14 +23,7 @@ export async function watchHead(
   { stream, plan, checkpoint, stage, question }: Turn,
 ): Promise<((page: Page) => Unchanged | undefined) | undefined> {
   const head = checkpoint?.head;
-  const isAsked = options.force === true || options.fullRefresh === true || options.from !== undefined;
-  if (
-    !stream.skipUnchanged ||
-    plan.readsAll === true ||
-    isAsked ||
-    options.limit !== undefined ||
-    head?.total === undefined
-  )
+  if (!stream.skipUnchanged || plan.readsAll === true || readsFresh(options) || head?.total === undefined)
     return undefined;
   // Since then an unverified scan was committed, or the rules changed.
   if (checkpoint?.lastVerdict !== 'verified' || checkpoint.fingerprint !== stream.fingerprint)

@@ -13,6 +13,12 @@ export const MOST_NAMES = 3;
 /** What publishes rows that are committed: the run that is under way, the next sync, or none while syncs are refused. */
 export type Publishing = 'under way' | 'next' | 'refused';
 
+export const PUBLISHER: Readonly<Record<Publishing, string>> = {
+  'under way': 'the current run',
+  next: 'the next sync',
+  refused: 'the next sync that is not refused',
+};
+
 /** What `status` says of streams below their table: a block for each thing to know, empty where there is none. */
 export function describeStanding(streams: Streams, publishing: Publishing): readonly string[] {
   return [
@@ -40,12 +46,8 @@ function describeUnpublished(streams: Streams, publishing: Publishing): string {
   const rows = streams.filter(({ isUnpublished }) => isUnpublished);
   if (rows.length === 0) return '';
   const [verb, object] = rows.length === 1 ? ['is', 'it'] : ['are', 'them'];
-  const when: Readonly<Record<Publishing, string>> = {
-    'under way': `the current run publishes ${object} when it waits for the quota, or ends`,
-    next: `the next sync publishes ${object}`,
-    refused: `the next sync that is not refused publishes ${object}`,
-  };
-  return `${listSome(rows)} ${verb} committed, but not published yet: ${when[publishing]}.`;
+  const when = publishing === 'under way' ? ' when it waits for the quota, or ends' : '';
+  return `${listSome(rows)} ${verb} committed, but not published yet: ${PUBLISHER[publishing]} publishes ${object}${when}.`;
 }
 
 function describeReset(streams: Streams): string {
@@ -56,17 +58,16 @@ function describeReset(streams: Streams): string {
 
 /** Streams whose last scan proves nothing, and that no error explains. */
 function describeUnfinished(streams: Streams): string {
-  const of = (verdict: StreamStatusRow['verdict']) =>
-    streams.filter((row) => row.verdict === verdict && row.unsettled === undefined);
-  const [partial, drifted] = [of('partial'), of('drifted')];
+  const tell = (verdict: StreamStatusRow['verdict'], what: string, next: string) => {
+    const rows = streams.filter((row) => row.verdict === verdict && row.unsettled === undefined);
+    return rows.length === 0 ? '' : `${what}: ${listSome(rows)}. ${next}`;
+  };
   return [
-    ...(partial.length === 0
-      ? []
-      : [`Not read to the end, as with --limit: ${listSome(partial)}. The next sync reads on.`]),
-    ...(drifted.length === 0
-      ? []
-      : [`The data moved while it was read: ${listSome(drifted)}. Rows may be missing until the next sync.`]),
-  ].join('\n');
+    tell('partial', 'Not read to the end, as with --limit', 'The next sync reads on.'),
+    tell('drifted', 'The data moved while it was read', 'Rows may be missing until the next sync.'),
+  ]
+    .filter((text) => text !== '')
+    .join('\n');
 }
 
 function describeUnavailable(streams: Streams): string {

@@ -3,7 +3,7 @@ import { describeAge } from '../text/duration.ts';
 import type { StatusReport, StreamStatusRow } from '../model/reports.ts';
 import { isUnfinished } from '../model/run-report.ts';
 import { nameScan } from '../model/stream.ts';
-import { describeStanding, isDue, MOST_NAMES, type Publishing } from './describe-standing.ts';
+import { describeStanding, isDue, MOST_NAMES, PUBLISHER, type Publishing } from './describe-standing.ts';
 import { describeUnsettled } from './describe-unsettled.ts';
 import { describeRefusal, summarizeRefusal } from './describe-refusal.ts';
 import { describeQuota, describeUnderWay, summarizeRun } from './describe-run.ts';
@@ -159,8 +159,8 @@ function describePublished(report: StatusReport): string {
   const { published, unpublished, duckdbPath, lastRun } = report;
   const path = toSafeLine(duckdbPath);
   if (unpublished !== undefined)
-    return `Nothing is published at ${path}: the next sync${report.refused === undefined ? '' : ' that is not refused'} publishes there what ${toSafeLine(unpublished)} holds.`;
-  if (report.hasArchive === true && report.restoresFrom === undefined)
+    return `Nothing is published at ${path}: ${PUBLISHER[findPublishing(report)]} publishes there what ${toSafeLine(unpublished)} holds.`;
+  if (report.hasArchive === true)
     return `Nothing is published at ${path}, and there is no state. To load what the archive has, without a request: sluice rebuild. To read everything from the API: sluice sync`;
   if (published === undefined) {
     return `Nothing is published at ${path} yet; ${lastRun?.status === 'running' ? 'the current run publishes when it waits for the quota, or ends.' : 'run: sluice sync'}`;

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { workFile } from '../../state/work-file.ts';
 import { StorageError, toSyncError } from '../model/errors.ts';
 import type { StatusReport } from '../model/reports.ts';
@@ -10,6 +10,7 @@ import type { CarriedState } from '../publish/publisher.ts';
 import { listPublishers } from '../publish/registry.ts';
 import type { DamagedFileError } from '../warehouse/database-errors.ts';
 import { RELOAD } from '../text/reload-advice.ts';
+import { archiveRoot } from './state-folder.ts';
 
 /** Suffixes of files that the engine writes next to a database file. */
 const LOGS = ['.wal', '.wal.checkpoint', '.wal.recovery'] as const;
@@ -24,7 +25,7 @@ export interface StateSource {
 }
 
 /** What is known of a state to continue from. */
-export type RestoreOutlook = Pick<StatusReport, 'restoresFrom' | 'restoreUnknown'>;
+export type RestoreOutlook = Pick<StatusReport, 'restoresFrom' | 'restoreUnknown' | 'hasArchive'>;
 
 /** What the next sync restores the state from; undefined if it has a state, or if nothing is published. */
 export async function findRestoreSource(settings: OfflineSettings): Promise<StateSource | undefined> {
@@ -37,7 +38,11 @@ export async function findRestoreSource(settings: OfflineSettings): Promise<Stat
 /** The same for who only looks: a destination that cannot be asked hides nothing else. */
 export async function lookForRestore(settings: OfflineSettings): Promise<RestoreOutlook> {
   try {
-    return { restoresFrom: (await findRestoreSource(settings))?.place };
+    const restoresFrom = (await findRestoreSource(settings))?.place;
+    return {
+      restoresFrom,
+      ...(restoresFrom === undefined && hasOnlyArchive(settings) && { hasArchive: true }),
+    };
   } catch (thrown) {
     return { restoresFrom: undefined, restoreUnknown: toReportedError(toSyncError(thrown)) };
   }
@@ -53,8 +58,8 @@ function isClosed(folder: string): boolean {
 }
 
 /** Whether neither a work file nor a published one is left, but pages that `sluice rebuild` can load. */
-export function hasOnlyArchive({ stateDir, readersFile }: OfflineSettings): boolean {
-  const archive = join(stateDir, 'archive');
+function hasOnlyArchive({ stateDir, readersFile }: OfflineSettings): boolean {
+  const archive = archiveRoot(stateDir);
   const isLost = !existsSync(workFile(stateDir)) && !existsSync(readersFile);
   return isLost && !isClosed(stateDir) && existsSync(archive) && readdirSync(archive).length > 0;
 }

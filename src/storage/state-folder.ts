@@ -19,10 +19,15 @@ export function stageFolder(stateDir: string, stream: Stream, { limit, from }: S
   return join(stateDir, 'stage', isAside ? `${name}.aside` : name);
 }
 
+/** Folder of the archived scans of all streams. */
+export function archiveRoot(stateDir: string): string {
+  return join(stateDir, 'archive');
+}
+
 /** Folder of a stream's (or a slice's) archived scans. */
 export function archiveFolder(stateDir: string, stream: Stream): string {
   const slice = stream.slice === undefined ? 'whole' : hashSlice(stream.slice.id);
-  return join(stateDir, 'archive', stream.name, slice);
+  return join(archiveRoot(stateDir), stream.name, slice);
 }
 
 // A slice's values may be any text, and no text of a source may name a path.

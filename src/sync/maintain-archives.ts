@@ -6,7 +6,7 @@ import { sliceIdOf, sliceStream } from '../model/stream.ts';
 import { describeMasks } from '../schema/mask-records.ts';
 import { findRetentionTime } from '../storage/record-times.ts';
 import type { RunContext } from '../run/run-context.ts';
-import { archiveFolder } from '../storage/state-folder.ts';
+import { archiveFolder, archiveRoot } from '../storage/state-folder.ts';
 
 /**
  * Applies the retention to every archive, also of streams that this run did not read. Scans of removed slices cannot
@@ -15,7 +15,7 @@ import { archiveFolder } from '../storage/state-folder.ts';
 export async function maintainArchives(context: RunContext): Promise<void> {
   const { settings, database, emit } = context;
   const { archiveMs } = settings.retention;
-  const root = join(settings.stateDir, 'archive');
+  const root = archiveRoot(settings.stateDir);
   try {
     if (archiveMs === 0) return await emptyArchive(root);
     const beforeMs = findRetentionTime(context) - archiveMs;

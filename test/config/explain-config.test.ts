@@ -84,6 +84,15 @@ describe('explainConfig', () => {
     expect(JSON.stringify(entries)).not.toContain(key);
   });
 
+  it('shows no character of a secret in a default that follows from where it stands', () => {
+    const loaded = load(configText('stateDir: "./${ANALYTICS_API_KEY}"\n'));
+    // Without a home folder, the ledger is in the state folder.
+    const settings = resolveOfflineSettings({ loaded, connectors, env: {}, nowMs: 0, platform: 'linux' });
+    expect(settings.ledgerDir).toContain(validEnv.ANALYTICS_API_KEY);
+    const entries = explainConfig(loaded, settings);
+    expect(entries.find(({ key }) => key === 'source.quota.ledgerDir')?.value).toBe('***');
+  });
+
   it('says which variable is not set when the key is not needed', () => {
     expect(explain(load(configText(), {}, 'optional'))['source.apiKey']).toEqual([
       null,

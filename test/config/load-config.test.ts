@@ -14,6 +14,16 @@ import {
 } from './support.ts';
 
 describe('loadConfig: the file', () => {
+  it('refuses a config in itself, as a program may give one', () => {
+    const params: Record<string, unknown> = {};
+    params['again'] = params;
+    const streams = { a: { path: 'a', params } };
+    expect(catchConfigError(() => parseConfig({ streams }))).toMatchObject({
+      code: 'config_invalid',
+      exitCode: 2,
+    });
+  });
+
   it('gives a valid config with its file and folder', () => {
     const file = writeConfig(configText());
     const loaded = loadConfig({ path: file, env: validEnv });
@@ -55,7 +65,9 @@ describe('loadConfig: the file', () => {
     'streams: { a: { path: a, params: { list: [{ __proto__: 1 }] } } }',
   ])('refuses a name that would be left out: %s', (streams) => {
     expect(problemsOf(() => load(configText(streams)))).toEqual([
-      expect.stringMatching(/^sluice\.yaml:\d+:\d+ streams\..*__proto__: cannot be used as a name$/),
+      expect.stringMatching(
+        /^sluice\.yaml:\d+:\d+ streams\..*__proto__: cannot be used as a name: rename it$/,
+      ),
     ]);
   });
 

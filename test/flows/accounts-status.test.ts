@@ -27,6 +27,22 @@ it('status of a state folder that cannot be read says so, and not that nothing w
   expect((await flow.run(['status', '--accounts', 'closed'])).exitCode).toBe(6);
 });
 
+it('runs of a state folder that cannot be read are those that were published, or an error', async () => {
+  const flow = createAccountsFlow({ names: ['acme', 'closed'] });
+  await flow.sync();
+  closePlace(join(flow.folder, '.sluice/acme/runs.json'));
+  closePlace(join(flow.folder, '.sluice/closed'));
+  rmSync(join(flow.folder, 'accounts/closed.duckdb'));
+  const published = await flow.run(['runs', '--accounts', 'acme']);
+  expect(published.exitCode).toBe(0);
+  expect(published.stdout).toContain('Only published runs are shown');
+  for (const id of [[], ['some-run']]) {
+    const closed = await flow.run(['runs', ...id, '--accounts', 'closed']);
+    expect(closed.exitCode).toBe(6);
+    expect(`${closed.stdout}${closed.stderr}`).toContain('cannot be read: ELOOP');
+  }
+});
+
 it('status says why the last sync of an account was refused', async () => {
   const flow = createAccountsFlow({ names: ['acme', 'wrong'] });
   await flow.sync();

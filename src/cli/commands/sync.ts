@@ -29,7 +29,7 @@ import { runOptions, selectionOptions, toRunOptions, toSelection } from '../step
 import { syncOnce } from '../steps/sync-once.ts';
 import { accountsOption, type ChosenAccounts, chooseAccounts, listChosen } from '../steps/choose-accounts.ts';
 import { runForEach } from '../steps/define-account-command.ts';
-import type { Settings, SyncOptions } from '../../model/settings.ts';
+import { readsFresh, type Settings, type SyncOptions } from '../../model/settings.ts';
 import { withName } from '../../text/name-once.ts';
 
 /** One run. */
@@ -88,7 +88,7 @@ async function runSelected(
   const place = { stateDir: settings.stateDir, guessed: false };
   await finish(context, globals, { settings, place, metricsFile, ended, followers });
   if (ended.report === undefined) throw ended.error;
-  return toSyncOutcome(ended.report, { context, isForced: isForced(selection) });
+  return toSyncOutcome(context, ended.report, selection);
 }
 
 async function planInstead(
@@ -255,21 +255,17 @@ async function warn(context: CliContext, globals: GlobalValues, warnings: readon
   for (const message of warnings) log({ level: 'warn', message, fields: { type: 'warning', message } });
 }
 
-/** Whether streams are read that a sync without options would call fresh. */
-function isForced({ force, fullRefresh, from }: SyncOptions): boolean {
-  return force === true || fullRefresh === true || from !== undefined;
-}
-
 async function toSyncOutcome(
+  { clock, output }: CliContext,
   report: RunReport,
-  { context: { clock, output }, isForced }: { readonly context: CliContext; readonly isForced: boolean },
+  selection: SyncOptions,
 ): Promise<CommandOutcome> {
   const { renderRunReport } = await import('../../render/render-sync.ts');
   const { adviseOnRepeat, summarizeRun } = await import('../../render/describe-run.ts');
   const { wrapText } = await import('../../render/wrap-text.ts');
   const columns = output.stdout.columns();
   const text = renderRunReport(report, { nowMs: clock.now(), columns });
-  const repeat = isForced ? adviseOnRepeat(report) : '';
+  const repeat = readsFresh(selection) ? adviseOnRepeat(report) : '';
   return {
     exitCode: report.exitCode,
     summary: summarizeRun(report),

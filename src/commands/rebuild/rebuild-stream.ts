@@ -225,7 +225,7 @@ async function restoreCheckpoint(
   }
   const sameCursor = replayed.cursorField === held.cursorField;
   const sameKey = replayed.keyFields?.join() === held.keyFields?.join();
-  const isDoubted = held.lastVerdict === 'verified' && replayed.lastVerdict === 'unverified';
+  const isDoubted = held.lastVerdict === 'verified' && replayed.lastVerdict !== 'verified';
   await writeCheckpoint(database, {
     ...replayed,
     // With another cursor the next scan is a full one, as it would be without a rebuild.
