@@ -91,3 +91,14 @@ export function isWhole({ verdict, plan, options }: ArchivedScan): boolean {
   const trusted = verdict === 'verified' || verdict === 'unverified';
   return trusted && plan.mode === 'full' && options.limit === undefined;
 }
+
+/** The rule for the cursor of the scans that continue from each other; a scan of a part, or one that failed, started nothing. */
+export function findCursorRule(scans: readonly ArchivedScan[]): string | undefined {
+  const counts = (scan: ArchivedScan): boolean => {
+    const { plan, options, cause } = scan;
+    if (isWhole(scan)) return true;
+    const isPart = options.from !== undefined || options.limit !== undefined;
+    return !isPart && (plan.mode === 'incremental' || cause === 'too-long');
+  };
+  return (scans.findLast(counts) ?? scans.at(-1))?.cursor;
+}

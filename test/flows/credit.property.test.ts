@@ -87,6 +87,15 @@ const KNOWN: readonly (readonly [Setup, readonly Step[]])[] = [
       { kind: 'sync', options: {} },
     ],
   ],
+  [
+    { key: ['id'], cursor: 'date', deletes: 'keep', skipUnchanged: false },
+    [
+      { kind: 'sync', options: {} },
+      { kind: 'config', setup: { key: ['id'], cursor: 'updated', deletes: 'keep', skipUnchanged: false } },
+      { kind: 'sync', options: { from: '2026-01-04' } },
+      { kind: 'rebuild' },
+    ],
+  ],
 ];
 
 type Item = ReturnType<typeof makeItems>[number] & { readonly updated: string };

@@ -6,7 +6,7 @@ import {
   keepRunRecords,
   restoreRunRecords,
 } from '../../../state/set-aside.ts';
-import type { ArchivedScan } from '../../archive/archived-scan.ts';
+import { type ArchivedScan, findCursorRule } from '../../archive/archived-scan.ts';
 import { formatCountOf, verbOf } from '../../text/format-count.ts';
 import type { SchemaChange } from '../../model/run-report.ts';
 import { type LearnedColumn, nameCursorRule, sliceIdOf, type Stream } from '../../model/stream.ts';
@@ -214,7 +214,7 @@ async function restoreCheckpoint(
 ): Promise<void> {
   const replayed = await readCheckpoint(database, stream.name, sliceIdOf(stream));
   if (replayed === undefined) return;
-  const rule = scans.at(-1)?.cursor;
+  const rule = findCursorRule(scans);
   const isSameRule = rule === nameCursorRule(stream.cursor);
   if (held === undefined) {
     // The scans continued from each other by another cursor: only a full one begins with this.
