@@ -12,7 +12,8 @@ export type { AccountEnd, AccountEvent, AccountsReport } from './model/accounts-
 export type { ConfigInput } from './model/config.ts';
 export type { Clock } from './model/clock.ts';
 export type { OnProgress, ProgressEvent } from './model/progress.ts';
-export type { CheckReport, PlanReport } from './model/reports.ts';
+export type { PlanReport } from './model/plan-report.ts';
+export type { CheckReport } from './model/reports.ts';
 export type { EndedRun, RunObserver } from './model/run-observer.ts';
 export type { RunReport, StreamReport, Verdict } from './model/run-report.ts';
 export { SyncError, type ErrorCode, type ExitCode } from './model/errors.ts';

@@ -62,6 +62,7 @@ export const defaultEngine: Engine = {
   runSync: lend(() => import('../sync/run.ts'), 'runSync'),
   planSync: lend(() => import('../commands/plan/plan.ts'), 'planSync'),
   planOffline: lend(() => import('../commands/plan/plan.ts'), 'planOffline'),
+  planSharedQuotas: lend(() => import('../commands/plan/plan-shared-quotas.ts'), 'planSharedQuotas'),
   runChecks: lend(() => import('../commands/check.ts'), 'runChecks'),
   discover: lend(() => import('../commands/discover/discover.ts'), 'discover'),
   listQuarantine: lend(() => import('../commands/contracts/read-quarantine.ts'), 'listQuarantine'),

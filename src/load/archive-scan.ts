@@ -21,7 +21,8 @@ import { correctFutureTimes, findRetentionTime } from '../storage/record-times.t
 import type { FetchedScan, PreparedLoad } from '../run/scan.ts';
 import type { CommitStep, Step } from '../run/step.ts';
 import type { LoadedScan, PlannedScan, Turn } from '../run/turn.ts';
-import { archiveFolder, hashAddress, nameKey } from '../storage/state-folder.ts';
+import { nameKey } from '../model/hash-key.ts';
+import { archiveFolder, hashAddress } from '../storage/state-folder.ts';
 
 /** A scan whose pages are in the archive and wait for its commit. */
 interface Receipt {

@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../model/reports.ts';
+import type { PlannedStream } from '../model/plan-report.ts';
 import { DAY_MS } from '../model/dates.ts';
 import type { QuotaLimits, QuotaSnapshot } from '../model/quota.ts';
 

@@ -28,7 +28,7 @@ import {
   type StagedPages,
   timeOf,
 } from './staged-pages.ts';
-import { nameKey } from '../storage/state-folder.ts';
+import { nameKey } from '../model/hash-key.ts';
 
 const NOT_RESUMED: Step<boolean> = { done: false };
 

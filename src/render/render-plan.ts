@@ -1,7 +1,5 @@
-import { formatDuration } from '../text/duration.ts';
-import { HOUR_MS } from '../model/dates.ts';
 import { capitalize } from './format-values.ts';
-import type { DiskNeed, PlannedStream, PlanReport } from '../model/reports.ts';
+import type { DiskNeed, PlannedStream, PlanReport } from '../model/plan-report.ts';
 import { nameScan } from '../model/stream.ts';
 import { describeQuota } from './describe-run.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
@@ -9,6 +7,7 @@ import { formatBytes } from '../text/format-bytes.ts';
 import { formatForecast } from './format-values.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeBlock, toSafeLine } from './safe-text.ts';
+import { describePlanTime } from './describe-plan-time.ts';
 import { describeEnd, withoutFirstOffset, withoutName } from '../text/name-once.ts';
 import type { FittingColumn } from './fitting-table.ts';
 import { drawFittingTable } from './fitting-table.ts';
@@ -81,16 +80,8 @@ function withoutAnyName(message: string, streams: readonly PlannedStream[]): str
 /** One sentence about a plan. */
 export function summarizePlan({ totals, streams, quota, windows, etaMs }: PlanReport): string {
   if (totals.requests === undefined) return summarizeIncomplete(streams);
-  const eta = etaMs === undefined ? '' : `, about ${formatDuration(etaMs)}`;
-  const inWindows =
-    windows === undefined || windows <= 1 ? '' : ` in ${nameWindows(windows, quota.windowSeconds * 1_000)}`;
-  return `the next sync takes ${formatCountOf(totals.requests, 'request')}${inWindows}${eta}`;
-}
-
-function nameWindows(windows: number, windowMs: number): string {
-  return windowMs === HOUR_MS
-    ? `${windows} hourly windows`
-    : `${windows} windows of ${formatDuration(windowMs)}`;
+  const time = describePlanTime({ windows, windowSeconds: quota.windowSeconds, etaMs });
+  return `the next sync takes ${formatCountOf(totals.requests, 'request')}${time}`;
 }
 
 // A stream that failed has no size either, but reading it would not reveal one.

@@ -22,7 +22,7 @@ import { listNames } from '../text/list-names.ts';
 import type { Database } from '../warehouse/database.ts';
 import { listHeldScans } from '../warehouse/held-tables.ts';
 import { quoteLiteral } from '../warehouse/identifiers.ts';
-import { nameKey } from './state-folder.ts';
+import { nameKey } from '../model/hash-key.ts';
 
 const KEY = 'key';
 

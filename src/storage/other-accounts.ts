@@ -5,7 +5,8 @@ import { ConfigError } from '../model/errors.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import { listNames } from '../text/list-names.ts';
 import type { Identity } from './identity.ts';
-import { hashAddress, nameKey } from './state-folder.ts';
+import { nameKey } from '../model/hash-key.ts';
+import { hashAddress } from './state-folder.ts';
 
 interface KeyOptions extends Pick<SyncOptions, 'acceptNewKey'> {
   readonly ofAccount?: AccountOfConfig | undefined;

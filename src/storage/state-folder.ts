@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { fingerprintApiKey } from '../model/hash-key.ts';
-import type { OfflineSettings, Settings, SyncOptions } from '../model/settings.ts';
+import type { OfflineSettings, SyncOptions } from '../model/settings.ts';
 import type { Stream } from '../model/stream.ts';
 import { buildUrl } from '../http/build-url.ts';
 import { describeMasks } from '../schema/mask-records.ts';
@@ -61,9 +60,4 @@ export function hashAddress(settings: OfflineSettings, stream: Stream): string {
   const url = buildUrl(settings, stream, undefined, undefined);
   const parts = [settings.connector.name, url.href, stream.paginated, stream.recordsPointer ?? ''];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
-}
-
-/** Identifies the key of a config without revealing it. */
-export function nameKey({ credentials, baseUrl }: Pick<Settings, 'credentials' | 'baseUrl'>): string {
-  return fingerprintApiKey(credentials.secret, baseUrl.href.replace(/\/$/, ''));
 }

@@ -17,7 +17,7 @@ import {
 } from './prove-same-data.ts';
 import type { Comparing } from '../run/run-context.ts';
 import { listNames } from '../text/list-names.ts';
-import { nameKey } from '../storage/state-folder.ts';
+import { nameKey } from '../model/hash-key.ts';
 import { toUnread } from '../storage/unread-checkpoint.ts';
 
 interface Settled {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { renderPlan, summarizePlan } from '../../src/render/render-plan.ts';
-import type { PlannedStream, PlanReport } from '../../src/model/reports.ts';
+import type { PlannedStream, PlanReport } from '../../src/model/plan-report.ts';
 import { NOW_MS } from '../cli/support/reports.ts';
 
 function makeStream(stream: string, changes: Partial<PlannedStream> = {}): PlannedStream {

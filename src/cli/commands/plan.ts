@@ -1,5 +1,6 @@
 import type { ExitCode } from '../../model/errors.ts';
-import type { PlannedStream, PlanReport } from '../../model/reports.ts';
+import { nameKey } from '../../model/hash-key.ts';
+import type { PlannedQuota, PlannedStream, PlanReport } from '../../model/plan-report.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { CommandOutcome } from '../frame/command.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
@@ -54,7 +55,13 @@ export async function planNextSync(
     maxWaitMs: 0,
     signal,
   });
-  return toPlanOutcome(context, { ...plan, streams: plan.streams.map(adviseOffline) });
+  const from = {
+    key: nameKey(settings),
+    limits: settings.quotaLimits,
+    quota: plan.quota,
+    nowMs: context.clock.now(),
+  };
+  return toPlanOutcome(context, { ...plan, streams: plan.streams.map(adviseOffline) }, from);
 }
 
 // The engine's advice is about waiting longer, which a plan never does.
@@ -66,7 +73,11 @@ function adviseOffline(stream: PlannedStream): PlannedStream {
   };
 }
 
-async function toPlanOutcome({ clock, output }: CliContext, plan: PlanReport): Promise<CommandOutcome> {
+async function toPlanOutcome(
+  { clock, output }: CliContext,
+  plan: PlanReport,
+  from?: PlannedQuota,
+): Promise<CommandOutcome> {
   const { renderPlan, summarizePlan } = await import('../../render/render-plan.ts');
   return {
     exitCode: chooseExitCode(plan),
@@ -74,7 +85,7 @@ async function toPlanOutcome({ clock, output }: CliContext, plan: PlanReport): P
     result: plan,
     text: renderPlan(plan, { nowMs: clock.now(), columns: output.stdout.columns() }),
     error: plan.streams.find(({ error }) => error !== undefined)?.error,
-    requests: { used: plan.requestsSpent, planned: plan.totals.requests },
+    requests: { used: plan.requestsSpent, planned: plan.totals.requests, from },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ExitCode } from '../../model/errors.ts';
+import type { PlannedQuota } from '../../model/plan-report.ts';
 import type { ReportedError } from '../../model/run-report.ts';
 import type { CliContext, GlobalValues } from './context.ts';
 import { globalOptions } from '../options/global-options.ts';
@@ -25,6 +26,8 @@ export interface RequestCounts {
   readonly used: number;
   /** What the next sync takes, for a plan; undefined if it is not known. */
   readonly planned?: number | undefined;
+  /** The quota that a plan is about. */
+  readonly from?: PlannedQuota | undefined;
 }
 
 /** What a command receives. */

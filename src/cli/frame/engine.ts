@@ -3,11 +3,11 @@ import type { DiscoverReport } from '../../model/discover-report.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { OnProgress } from '../../model/progress.ts';
 import type { QuarantinedRecordDetail, QuarantineList, RetryReport } from '../../model/quarantine-report.ts';
+import type { PlannedAccount, PlanReport, SharedQuotaPlan } from '../../model/plan-report.ts';
 import type {
   CheckReport,
   ComparisonReport,
   MaintainReport,
-  PlanReport,
   RebuildReport,
   RunSummary,
   StatusReport,
@@ -97,6 +97,8 @@ export interface Engine extends QueryEngine, ReportEngine, TelemetryEngine {
   planSync(settings: Settings, options: SyncOptions & Cancellable): Promise<PlanReport>;
   /** The same without a request, from what earlier runs saw; needs no key. */
   planOffline(settings: OfflineSettings, options: SyncOptions): Promise<PlanReport>;
+  /** What accounts with one key take together. */
+  planSharedQuotas(planned: readonly PlannedAccount[]): Promise<readonly SharedQuotaPlan[]>;
   runChecks(settings: Settings, options: Cancellable & Pick<SyncOptions, 'ofAccount'>): Promise<CheckReport>;
   discover(settings: Settings, request: DiscoverRequest): Promise<DiscoverReport>;
   listQuarantine(settings: OfflineSettings, request: QuarantineRequest): Promise<QuarantineList>;

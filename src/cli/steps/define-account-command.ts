@@ -1,6 +1,7 @@
 import { judgeAccounts } from '../../accounts/judge-accounts.ts';
 import { toAbortError } from '../../model/abort.ts';
 import { toSyncError } from '../../model/errors.ts';
+import type { SharedQuotaPlan } from '../../model/plan-report.ts';
 import { type ReportedError, toReportedError } from '../../model/run-report.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { listNames } from '../../text/list-names.ts';
@@ -16,6 +17,7 @@ import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { Options } from '../options/resolve-values.ts';
 import { usageError } from '../options/usage-error.ts';
 import { renderAccountTotals } from '../../render/render-account-totals.ts';
+import { renderSharedQuotas } from '../../render/render-shared-quotas.ts';
 import { renderError } from '../../render/render-error.ts';
 import { wrapText } from '../../render/wrap-text.ts';
 import { accountsOption, type ChosenAccounts, listChosen, refuseSharedMistake } from './choose-accounts.ts';
@@ -111,7 +113,7 @@ export async function runForEach(
       ...(await run(own).catch((thrown: unknown) => toFailed(context, thrown))),
     });
   }
-  return joinOutcomes(outcomes, context.output.stdout.columns());
+  return joinOutcomes(outcomes, await planShared(context, outcomes), context.output.stdout.columns());
 }
 
 function toFailed({ output }: CliContext, thrown: unknown): CommandOutcome {
@@ -121,7 +123,21 @@ function toFailed({ output }: CliContext, thrown: unknown): CommandOutcome {
   return { exitCode, summary: message, result: null, text, error: toReportedError(error) };
 }
 
-function joinOutcomes(outcomes: readonly AccountOutcome[], columns: number | undefined): CommandOutcome {
+async function planShared(
+  { engine }: CliContext,
+  outcomes: readonly AccountOutcome[],
+): Promise<readonly SharedQuotaPlan[]> {
+  const planned = outcomes.flatMap(({ account, requests }) =>
+    requests?.from === undefined ? [] : [{ account, requests: requests.planned, from: requests.from }],
+  );
+  return planned.length > 1 ? engine.planSharedQuotas(planned) : [];
+}
+
+function joinOutcomes(
+  outcomes: readonly AccountOutcome[],
+  sharedQuotas: readonly SharedQuotaPlan[],
+  columns: number | undefined,
+): CommandOutcome {
   const failed = outcomes.filter(({ exitCode }) => exitCode !== 0);
   const count = formatCountOf(outcomes.length, 'account');
   const names = listNames(failed.map(({ account }) => account));
@@ -137,8 +153,13 @@ function joinOutcomes(outcomes: readonly AccountOutcome[], columns: number | und
         result,
         error,
       })),
+      ...(sharedQuotas.length > 0 && { sharedQuotas }),
     },
-    text: [...joinPages(outcomes), wrapText(renderAccountTotals(outcomes), columns)]
+    text: [
+      ...joinPages(outcomes),
+      wrapText(renderSharedQuotas(sharedQuotas), columns),
+      wrapText(renderAccountTotals(outcomes), columns),
+    ]
       .filter((part) => part !== '')
       .join('\n\n'),
     error: nameError(failed),

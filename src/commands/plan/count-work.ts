@@ -1,5 +1,5 @@
 import { formatCountOf, verbOf } from '../../text/format-count.ts';
-import type { PlannedStream } from '../../model/reports.ts';
+import type { PlannedStream } from '../../model/plan-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Stream } from '../../model/stream.ts';
 import { readStage, type StagedScan, type StagedPageEntry } from '../../stage/stage-store.ts';

@@ -3,7 +3,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { listArchive } from '../../archive/archive-folder.ts';
 import { StorageError } from '../../model/errors.ts';
-import type { DiskNeed, PlannedStream, PlanReport } from '../../model/reports.ts';
+import type { DiskNeed, PlannedStream, PlanReport } from '../../model/plan-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import { sliceIdOf, sliceStream } from '../../model/stream.ts';
 import { listPublishers } from '../../publish/registry.ts';

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../model/dates.ts';
 import { buildNothingFoundError, type SyncError, toSyncError } from '../../model/errors.ts';
 import type { Transport } from '../../model/http.ts';
 import { noQuota, type QuotaSnapshot } from '../../model/quota.ts';
-import type { PlannedStream, PlanReport } from '../../model/reports.ts';
+import type { PlannedStream, PlanReport } from '../../model/plan-report.ts';
 import type { OfflineSettings, Settings, SyncOptions } from '../../model/settings.ts';
 import {
   type Checkpoint,

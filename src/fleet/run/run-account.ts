@@ -11,7 +11,7 @@ import { type RunObserver, tellEnd } from '../../model/run-observer.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
 import type { FollowedRun } from '../../model/telemetry.ts';
 import { buildLostLeaseError, type StateLock, type TakeStateLock } from '../../model/state-lock.ts';
-import { nameKey } from '../../storage/state-folder.ts';
+import { nameKey } from '../../model/hash-key.ts';
 import { readSourceRecord } from '../../../state/source-record.ts';
 import type { StoredSource } from '../database/leases.ts';
 import { type QuotaMark, TravellingLedger } from '../quota/travelling-ledger.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/cli/frame/engine.ts';
 import { AuthError, ConfigError } from '../../../src/model/errors.ts';
-import type { PlanReport, VerifyReport } from '../../../src/model/reports.ts';
+import type { PlanReport } from '../../../src/model/plan-report.ts';
+import type { VerifyReport } from '../../../src/model/reports.ts';
 import type { Settings } from '../../../src/model/settings.ts';
 import { run } from '../support/capture.ts';
 import { makeKnownAccounts } from '../support/known-accounts.ts';
@@ -14,6 +15,7 @@ const keyOf = (account: string) => `sk-4711-${account}-Very-Secret-Key`;
 const makeSettings = (account: string) =>
   ({
     stateDir: account,
+    baseUrl: new URL('http://127.0.0.1/api/v1'),
     credentials: { kind: 'api-key', secret: keyOf(account) },
     notify: {},
     destinations: [],

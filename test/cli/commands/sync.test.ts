@@ -1,6 +1,6 @@
 import { tellEvent } from '../../../src/model/run-observer.ts';
 import { describe, expect, it } from 'vitest';
-import type { PlanReport } from '../../../src/model/reports.ts';
+import type { PlanReport } from '../../../src/model/plan-report.ts';
 import type { SyncOptions } from '../../../src/model/settings.ts';
 import { run } from '../support/capture.ts';
 import { NOW_MS, makeRunReport } from '../support/reports.ts';

@@ -14,6 +14,7 @@ const settings = {
   ledgerDir: '/data/quota',
   destinations: [],
   credentials: { kind: 'api-key', secret: SECRET },
+  baseUrl: new URL('http://127.0.0.1/api/v1'),
   notify: {},
   warnings: [],
 } as unknown as Settings;
@@ -40,6 +41,7 @@ export function createFakeEngine({ fleet, clients, ...answers }: FakeAnswers = {
     loadSettings: () => Promise.resolve(settings),
     loadOfflineSettings: () => Promise.resolve(settings as OfflineSettings),
     queryAccounts: () => refuse('queryAccounts'),
+    planSharedQuotas: () => Promise.resolve([]),
     streamAccounts: () => refuse('streamAccounts'),
     publishJoint: () => Promise.resolve({ files: [], error: undefined }),
     findLeftovers: () => Promise.resolve([]),
