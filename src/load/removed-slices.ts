@@ -129,13 +129,14 @@ interface LeftDecision {
 }
 
 function decideLeft(facts: LeftFacts, group: Group, left: number, held: number): LeftDecision {
-  const { stream, load, current, quarantined } = facts;
+  const { stream, current, quarantined } = facts;
   // With hard deletes, rows that were marked before are removed as well.
   if (left === 0) return { how: stream.deletes === 'hard' ? 'hard' : 'keep', notes: [], warnings: [] };
   const kept = `${formatCountOf(left, 'row')} of the table ${verbOf(left, 'belongs', 'belong')} to no slice of the config; ${verbOf(left, 'it is', 'they are')} kept`;
   const keep = (because = ''): LeftDecision => ({ how: 'keep', notes: [kept + because], warnings: [] });
   if (stream.write === 'append') return keep();
-  const replaced = load.key === undefined || (group === 'unsliced' && isIdentityNew(facts));
+  const key = findKeyOf(facts);
+  const replaced = key === 'none' || (group === 'unsliced' && isIdentityNew(facts, key));
   if (!replaced) {
     if (stream.deletes === 'keep' && stream.write !== 'replace') return keep();
     if (quarantined > 0) return keep(`: records of the stream are in quarantine`);
@@ -145,7 +146,7 @@ function decideLeft(facts: LeftFacts, group: Group, left: number, held: number):
     if (!isVerified) return keep(': not every slice is verified');
   }
   // Rows of the slices replaced the earlier ones: a replaced row is not lost.
-  const lost = replaced && group === 'unsliced' ? left - (held - left) : left;
+  const lost = replaced && group === 'unsliced' ? Math.max(left, countWhole(facts)) - (held - left) : left;
   if (lost / held <= stream.maxDeleteRatio) {
     const notes = [
       `${formatCountOf(left, 'row')} belonged to no slice of the config and ${verbOf(left, 'was', 'were')} deleted`,
@@ -157,10 +158,25 @@ function decideLeft(facts: LeftFacts, group: Group, left: number, held: number):
   return { how: 'keep', notes: [message], warnings: [message] };
 }
 
+/**
+ * The key of the stream; `none` if its rows have none, and `unknown` where no slice has a row that shows it. The last
+ * slice alone may be empty.
+ */
+function findKeyOf({ load, current }: LeftFacts): readonly string[] | 'none' | 'unknown' {
+  const known = load.key?.columns ?? current.find(({ keyFields }) => keyFields !== undefined)?.keyFields;
+  if (known !== undefined) return known;
+  return current.some(({ rowsDeclared = 0 }) => rowsDeclared > 0) ? 'none' : 'unknown';
+}
+
 /** With a key of different fields, earlier rows may be older versions of rows from the slices. */
-function isIdentityNew({ load, former }: LeftFacts): boolean {
+function isIdentityNew({ former }: LeftFacts, key: readonly string[] | 'none' | 'unknown'): boolean {
   const before = former.find(({ slice }) => slice === '')?.keyFields;
-  return before !== undefined && load.key?.columns.every((name) => before.includes(name)) === false;
+  return before !== undefined && typeof key !== 'string' && !key.every((name) => before.includes(name));
+}
+
+/** Rows of the stream when it was last read as a whole; slices may have taken over some of them since. */
+function countWhole({ former }: LeftFacts): number {
+  return former.find(({ slice }) => slice === '')?.rowsDeclared ?? 0;
 }
 
 function countQuarantined({ database }: Loading, stream: Stream): Promise<number> {

@@ -257,6 +257,52 @@ describe('a slice that the config no longer has', () => {
   });
 });
 
+describe('rows of no slice, where the last slice of the config has no records', () => {
+  const learned = { key: 'auto' } as const;
+
+  it('are kept with deletes: keep, as with any other slice', async () => {
+    const flow = createSlicedFlow(sliced(['acme', 'globex'], learned), both);
+    await flow.sync();
+    const report = await resync(flow, both, sliced(['acme', 'typo'], { ...learned, maxDeleteRatio: 1 }));
+    expect(report.exitCode).toBe(0);
+    expect(report.rows.deleted).toBe(0);
+    expect(await countSlices(flow)).toEqual({ 'entity=acme': 10, 'entity=globex': 10 });
+  });
+
+  it('are kept with deletes: keep where the stream was not cut before', async () => {
+    const flow = createSlicedFlow({ cursor: false }, both);
+    await flow.sync();
+    const stream = sliced(['acme', 'typo'], { ...learned, maxDeleteRatio: 1 });
+    const report = await resync(flow, both, stream);
+    expect(report.exitCode).toBe(0);
+    expect(await countSlices(flow)).toEqual({ 'entity=acme': 10, none: 10 });
+  });
+
+  it('are guarded where they have no key, though the slices have more rows', async () => {
+    const words = (entity: string, count: number) =>
+      Array.from({ length: count }, (_, at) => ({ entity, word: `w ${at % 3}` }));
+    const all = [...words('acme', 40), ...words('globex', 20)];
+    const flow = createSlicedFlow({ cursor: false }, all);
+    await flow.sync();
+    const stream = sliced(['acme', 'typo'], learned);
+    const report = await resync(flow, all, stream);
+    expect(report.warnings).toContainEqual(expect.stringMatching(/20 rows .*maxDeleteRatio \(0\.2\)/));
+    expect(await countSlices(flow)).toEqual({ 'entity=acme': 40, none: 20 });
+    const allowed = await resync(flow, all, { ...stream, maxDeleteRatio: 0.4 });
+    expect(allowed.rows.deleted).toBe(20);
+    expect(await countSlices(flow)).toEqual({ 'entity=acme': 40 });
+  });
+
+  it('follow deletes: hard within the guard', async () => {
+    const three = [...rowsOf('acme', 40), ...rowsOf('globex', 5)];
+    const flow = createSlicedFlow(sliced(['acme', 'globex'], { ...learned, deletes: 'hard' }), three);
+    await flow.sync();
+    const report = await resync(flow, three, sliced(['acme', 'typo'], { ...learned, deletes: 'hard' }));
+    expect(report.rows.deleted).toBe(5);
+    expect(await countSlices(flow)).toEqual({ 'entity=acme': 40 });
+  });
+});
+
 describe('a stream that is no longer cut into slices', () => {
   const policy = { deletes: 'hard', maxDeleteRatio: 0.5 } as const;
 
