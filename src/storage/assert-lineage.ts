@@ -117,7 +117,7 @@ async function describeRefusal(
   const why = `was published from another state folder (run ${runId}): publishing from ${stateDir} would lose its data`;
   return new PublishError(`${place} ${why}`, {
     code: 'publish_refused',
-    hint: `One destination needs one stateDir. ${await describeWayOut(stateDir, destination)} Nothing was requested.`,
+    hint: `One destination needs one stateDir. Where files were moved or swapped, put each back in its place. ${await describeWayOut(stateDir, destination)} Nothing was requested.`,
     context: { path: place },
     exitCode: 2,
   });
@@ -133,5 +133,5 @@ async function describeWayOut(stateDir: string, { place, state }: Destination): 
   const back = (await state.isHeld())
     ? `To continue from what is published, move ${stateDir} away: the state is restored from it.`
     : `To continue from what is published, restore ${state.part} of ${place} from a backup and move ${stateDir} away: the state is restored from both.`;
-  return `${back} ${onward}`;
+  return `${onward} ${back}`;
 }

@@ -69,7 +69,7 @@ function describeShared(settings: Settings, names: readonly string[]): ConfigErr
     `${listNames(names)} have the same key and send the same requests: they would have the same rows`,
     {
       code: 'identity_mismatch',
-      hint: `Give each its own key, e.g. "apiKey: \${file:./keys/\${account}}" and a file for each. If they are meant to share one, run \`sluice sync --accounts ${name} --accept-new-key\` once. ${SAFE}`,
+      hint: `Give each its own key, e.g. "apiKey: \${file:./keys/\${account}}" and a file with a different key for each. If they are meant to share one, run \`sluice sync --accounts ${name} --accept-new-key\` once. ${SAFE}`,
       context: { path: settings.stateDir },
     },
   );

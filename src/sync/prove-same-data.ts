@@ -246,9 +246,12 @@ function describeOther(context: Comparing, question: Question, seen: Seen, safe:
 
 function adviseOther({ settings, source, options: { ofAccount: account } }: Comparing, safe: string) {
   const requests = formatCountOf(source.client.usage.requests, 'request');
+  const name = nameOption(account);
+  const reset = `If the tables were read with a wrong key, run \`sluice state reset${name} --drop-tables\` and sync again.`;
+  const accept = `If this is a new key of the same account, run \`sluice sync${name} --accept-new-key\` once: rows that it does not return stay in the tables.`;
   return {
     code: 'identity_mismatch',
-    hint: `If it is a new key of the same account, run \`sluice sync${nameOption(account)} --accept-new-key\` once. ${adviseOwnFolder(settings, account)} ${safe}; it took ${requests}.`,
+    hint: `${reset} ${accept} ${adviseOwnFolder(settings, account)} ${safe}; it took ${requests}.`,
     context: { path: settings.stateDir },
   } as const;
 }
