@@ -6,10 +6,13 @@ import { quoteIdentifier } from '../warehouse/identifiers.ts';
 import { deleteIncoming, INCOMING } from '../warehouse/incoming.ts';
 import { readStagedRecords } from '../stage/staged-records.ts';
 import { hashOf } from '../json/fingerprint.ts';
+import { listPageStarts } from './locate-records.ts';
 import type { FetchedScan, PreparedKey, PreparedLoad } from '../run/scan.ts';
 
 // Enough to distinguish repeated rows in the source from shifted pages without a second scan.
 const MOST_POSITIONS = 3;
+// Each pair may take two requests. More pairs are mostly rows that the source repeats.
+const MOST_TWINS = 3;
 
 /**
  * Positions of some rows that share a key with another row, both of each pair, to be read again: rows that are still
@@ -50,20 +53,26 @@ export async function findSuspects(database: Database, rows: KeyedRows): Promise
   const isReplaced = known !== undefined && known.join() !== key?.columns.join();
   if (isReplaced && known.every((name) => columns.includes(name)))
     return findDuplicatePositions(database, known);
-  return key === undefined ? findTwinPositions(database, columns, stream.pageSize) : [];
+  return key === undefined ? findTwinPositions(database, columns, scan.recordsFile) : [];
 }
 
-// Two equal rows on one page are duplicates of the source: a response is consistent.
+/** Positions of rows that are equal in all columns and came on different pages: a response is consistent in itself. */
 async function findTwinPositions(
   database: Database,
   columns: readonly string[],
-  pageSize: number,
+  recordsFile: string,
 ): Promise<readonly number[]> {
-  if (columns.length === 0) return [];
-  const pageOf = (position: string) => `greatest(${position} - 1, 0) // ${Math.max(1, pageSize - 1)}`;
-  const rows = await database.all(`SELECT min(_sluice_position) AS first, max(_sluice_position) AS last
-    FROM (SELECT hash(${columns.map(quoteIdentifier).join(', ')}) AS _sluice_hash, _sluice_position FROM ${INCOMING})
-    GROUP BY _sluice_hash HAVING count(*) > 1 AND ${pageOf('first')} <> ${pageOf('last')} ORDER BY first LIMIT 1`);
+  const starts = columns.length === 0 ? [] : await listPageStarts(recordsFile);
+  if (starts.length < 2) return [];
+  const rows = await database.all(
+    `WITH pages AS (SELECT unnest(from_json($1, '["BIGINT"]')) AS start),
+      twins AS (SELECT min(_sluice_position) AS first, max(_sluice_position) AS last
+        FROM (SELECT hash(${columns.map(quoteIdentifier).join(', ')}) AS _sluice_hash, _sluice_position FROM ${INCOMING})
+        GROUP BY _sluice_hash HAVING count(*) > 1)
+      SELECT first, last FROM twins ASOF JOIN pages one ON first >= one.start ASOF JOIN pages other ON last >= other.start
+      WHERE one.start <> other.start ORDER BY first LIMIT ${MOST_TWINS}`,
+    [JSON.stringify(starts)],
+  );
   return rows.flatMap((row) => [Number(row['first']), Number(row['last'])]);
 }
 
@@ -101,11 +110,11 @@ export function doubtSharedKeys(stream: Stream, scan: FetchedScan, { key }: Prep
   return { ...scan, verdict: 'unverified', reasons: [reason, ...scan.reasons] };
 }
 
-/** Whether each position still has the staged record; `request` asks for the page that starts there. */
+/** Whether each position still has the staged record; `request` asks for a page with the record at a position. */
 async function recordsStillThere(
   recordsFile: string,
   positions: readonly number[],
-  request: (offset: number) => Promise<Page>,
+  request: (position: number) => Promise<Page>,
 ): Promise<boolean> {
   const wanted = new Set(positions);
   const staged = new Map<number, string | undefined>();
@@ -114,9 +123,10 @@ async function recordsStillThere(
       if (wanted.has(position)) staged.set(position, hashOf({ text, value, exact: false }));
     }
   }
-  for (const position of positions) {
-    const page = await request(position);
-    if (hashOf(page.records[0]) !== staged.get(position)) return false;
+  let page: Page | undefined;
+  for (const position of [...wanted].toSorted((a, b) => a - b)) {
+    if (page === undefined || position >= page.offset + page.records.length) page = await request(position);
+    if (hashOf(page.records[position - page.offset]) !== staged.get(position)) return false;
   }
   return true;
 }

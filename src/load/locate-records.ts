@@ -15,7 +15,13 @@ export async function locateRecords({ paginated }: Stream, recordsFile: string):
   return buildLocate(pages);
 }
 
-/** The same for pages at hand. */
+/** Positions of the first records of a scan's pages; empty for pages that are no longer staged. */
+export async function listPageStarts(recordsFile: string): Promise<readonly number[]> {
+  const pages = (await readStage(dirname(recordsFile)))?.pages ?? [];
+  return pages.filter(({ rows }) => rows > 0).map(({ firstPosition }) => firstPosition);
+}
+
+/** Finds records in pages at hand. */
 export function buildLocate(
   pages: readonly Pick<StagedPageEntry, 'offset' | 'firstPosition' | 'rows'>[],
 ): LocateRecord {

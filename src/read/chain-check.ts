@@ -20,7 +20,7 @@ export class ChainCheck {
   #problem: string | undefined;
   #move: string | undefined;
 
-  /** @param countsAll whether each page declares the same total; by cursor it may be what is left */
+  /** @param countsAll whether each page declares the same total; where cursors name records it may be what is left */
   constructor(countsAll: boolean) {
     this.#countsAll = countsAll;
   }
@@ -40,9 +40,9 @@ export class ChainCheck {
     this.#head = undefined;
   }
 
-  /** Adds a page that was staged by an earlier run. */
-  restore({ total, rows, textHash }: ChainedPage): void {
-    this.#compareTotal(total);
+  /** Adds a page that was staged by an earlier run, after `position` records. */
+  restore({ total, rows, textHash }: ChainedPage, position: number): void {
+    this.#compareTotal(total, [position, rows]);
     if (textHash !== undefined && rows > 0) this.#seen.add(textHash);
   }
 
@@ -55,12 +55,25 @@ export class ChainCheck {
       this.#problem = `the page after record ${position} was already returned: pagination is looping`;
     else if (next !== undefined && this.#emptyPages > MOST_EMPTY_PAGES)
       this.#problem = `${MOST_EMPTY_PAGES} pages in a row had no records, and the API announces more`;
-    this.restore({ total, rows, textHash });
+    this.restore({ total, rows, textHash }, position);
   }
 
-  #compareTotal(total: number | undefined): void {
+  #compareTotal(total: number | undefined, [position, rows]: readonly [number, number]): void {
     this.#head ??= { total };
-    if (!this.#countsAll || total === this.#head.total) return;
-    this.#move ??= `the declared total changed from ${this.#head.total ?? 'none'} to ${total ?? 'none'}`;
+    const { total: first } = this.#head;
+    if (total === first || (!this.#countsAll && mayCountLess(total, { first, position, rows }))) return;
+    this.#move ??= `the declared total changed from ${first ?? 'none'} to ${total ?? 'none'}`;
   }
+}
+
+interface Counted {
+  readonly first: number | undefined;
+  readonly position: number;
+  readonly rows: number;
+}
+
+/** Whether a page counts what is left, before or after it, or its own records: a different total shows a move. */
+function mayCountLess(total: number | undefined, { first, position, rows }: Counted): boolean {
+  if (total === undefined || first === undefined) return true;
+  return [first - position, first - position - rows, rows].includes(total);
 }

@@ -164,7 +164,7 @@ export class ChainedScan {
   }
 
   #restore({ offset, rows, next, textHash, total }: StagedPageEntry): void {
-    this.#check.restore({ rows, textHash, total });
+    this.#check.restore({ rows, textHash, total }, offset);
     this.#cursors.set(offset, this.#next);
     this.#rows += rows;
     this.#pages += 1;

@@ -58,8 +58,8 @@ export interface FetchedScan {
   readonly datedBy?: readonly string[] | null | undefined;
   /** Of an incremental scan; undefined for one that was archived before this was asked. */
   readonly counted?: ApiCount;
-  /** Requests the page at an offset again. */
-  readonly reread: (offset: number) => Promise<Page>;
+  /** Requests a page with the record at a position again; it may begin before it. */
+  readonly reread: (position: number) => Promise<Page>;
 }
 
 /** Changes to an existing table that config's column rules require before rows are merged. */
