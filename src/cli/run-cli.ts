@@ -11,6 +11,7 @@ import { wantsJson, wantsJsonLog } from './options/wants-json.ts';
 import { toReportedError } from '../model/run-report.ts';
 import { renderError } from '../render/render-error.ts';
 import { globalOptions } from './options/global-options.ts';
+import { nameConfigIn } from './name-config.ts';
 import { warnOfMistypedTwins } from './options/mistyped-twins.ts';
 import { writeJson } from '../render/write-json.ts';
 import { writeErrorLine, writeLogLine } from '../render/write-log-line.ts';
@@ -18,9 +19,12 @@ import { writeErrorLine, writeLogLine } from '../render/write-log-line.ts';
 /** Runs one command line and returns its exit code; never throws, never exits. */
 export async function runCli(
   argv: readonly string[],
-  context: CliContext,
+  given: CliContext,
   available: readonly CommandEntry[] = commands,
 ): Promise<ExitCode> {
+  // The programs that start the others have their own way to name a config.
+  const named = available.filter(({ speaksProtocol }) => speaksProtocol !== true).map(({ name }) => name);
+  const context = nameConfigIn(given, argv, named);
   const printer = createPrinter(argv, context, available);
   try {
     const { stdout, stderr } = context.output;
@@ -28,10 +32,11 @@ export async function runCli(
     const parsed = await parseCommandLine(argv, available, columns, printer.name);
     switch (parsed.kind) {
       case 'help': {
-        if (parsed.asked) return printer.print('help', toTextOutcome(parsed.text));
+        if (parsed.asked)
+          return createPrinter(argv, given, available).print('help', toTextOutcome(parsed.text));
         // A script that calls sluice without a command is wrong, so its stdout stays empty.
         const isTold = !printer.isJson() && !wantsJsonLog(argv, context.env);
-        if (isTold) context.output.writeNote(parsed.text);
+        if (isTold) given.output.writeNote(parsed.text);
         return printer.fail(undefined, await missingCommand(), { isToldAlready: isTold });
       }
       case 'version':
