@@ -92,7 +92,7 @@ export function refuseLoss(
   const rows = `${formatCount(lost)} of the ${formatCountOf(held, 'row')} of the ${stream.slice === undefined ? 'table' : 'slice'}`;
   const setting = `streams.${stream.name}.maxDeleteRatio`;
   const { count } = load.rejected;
-  const ratio = `set ${setting} to at least ${Math.ceil((lost / held) * 100) / 100} and run again`;
+  const ratio = `set ${setting} to at least ${Math.ceil((lost / held) * 100) / 100} and run the same command again`;
   // An answer without pages is read again by every run.
   const kept = stream.paginated ? '; the pages are kept for 24 h' : '';
   const advice =

@@ -89,7 +89,7 @@ export async function prepareLoad(
   const settled = await settleKey(context, { ...turn, checkpoint: known }, scan, facts);
   if ('instead' in settled) return settled;
   const { key, notes } = settled.done;
-  await refuseRemaskedLoad(database, stream, { key, columns, columnChanges: changes });
+  await refuseRemaskedLoad(database, turn, { key, columns, columnChanges: changes });
   if (scan.plan.mode === 'incremental' && tableExisted && isKeyFormatChanged(key?.columns, changes))
     return { instead: readInFull('its key columns have different types now') };
   const load: PreparedLoad = {

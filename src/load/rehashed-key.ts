@@ -94,12 +94,14 @@ async function findChangedKey(
   return { remasked: listKeyed(columns, key, remasked), rehashed: listKeyed(columns, key, rehashed) };
 }
 
-/** The same once the scan's key is known. */
+/** The same once the scan's key is known. A learned key replaces a table that had none: no row has to be matched. */
 export async function refuseRemaskedLoad(
   database: Database,
-  stream: Stream,
+  { stream, checkpoint }: Pick<Turn, 'stream' | 'checkpoint'>,
   { key, columns, columnChanges }: Pick<PreparedLoad, 'key' | 'columns' | 'columnChanges'>,
 ): Promise<void> {
+  const hadNone = checkpoint?.lastFullScanAt !== undefined && checkpoint.keyFields === undefined;
+  if (hadNone && key?.origin === 'learned') return;
   const remasked = listKeyed(columns, key?.columns, columnChanges.remasked);
   const refusal = await describeRemasked(database, stream, remasked);
   if (refusal !== undefined) throw refusal;

@@ -52,7 +52,8 @@ function describeLake({ path, tables, files, bytes }: PublishedLake): string {
 /** One sentence about a run, for `--json` and lists. */
 export function summarizeRun(report: RunReport): string {
   const { rows, streams } = report;
-  const counts = `${formatCount(rows.inserted)} new, ${formatCount(rows.updated)} changed`;
+  const deleted = rows.deleted === 0 ? '' : `, ${formatCount(rows.deleted)} deleted`;
+  const counts = `${formatCount(rows.inserted)} new, ${formatCount(rows.updated)} changed${deleted}`;
   const missing = streams.filter(({ error, status }) => error !== undefined || status === 'not-run');
   const names = missing.map(({ stream, slice }) => toSafeLine(nameScan(stream, slice))).join(', ');
   const failures = missing.length === 0 ? '' : `, ${countScans(missing)} not complete (${names})`;

@@ -200,6 +200,23 @@ describe('a key that is hashed from now on', () => {
     },
   );
 
+  it('is learned where the table had none, and replaces its rows', async () => {
+    const grid = Array.from({ length: 60 }, (_, at) => ({
+      code: `c${at % 10}`,
+      name: `n${Math.floor(at / 10)}`,
+    }));
+    const columns = { code: { exclude: true }, name: { hash: true } } as const;
+    const flow = createItemsFlow(grid);
+    expect(streamOf(await flow.sync(configOf({ cursor: false, columns }))).key).toBeUndefined();
+    const report = await flow.sync({ force: true, ...configOf({ cursor: false }) });
+    expect(report.exitCode, report.error?.message).toBe(0);
+    expect(streamOf(report)).toMatchObject({
+      verdict: 'verified',
+      rowsInTable: 60,
+      key: { columns: ['code', 'name'] },
+    });
+  });
+
   it('is not sent from one command to the other where rows are older than the archive', async () => {
     const flow = createItemsFlow(rows, { stream: { key: ['id'], deletes: 'keep' } });
     await flow.sync();
