@@ -25,7 +25,7 @@ import { openApi } from '../run/open-api.ts';
 import { findMostUrgent } from '../sync/decide-exit-code.ts';
 import { assertIdentity } from '../../state/owner.ts';
 import { assertTargetIsOurs } from '../storage/open-warehouse.ts';
-import { findPublishedFaults, tryPublished } from '../storage/published-fault.ts';
+import { findMissingFile, findPublishedFaults, tryPublished } from '../storage/published-fault.ts';
 import { lookForRestore } from '../storage/restore-work-file.ts';
 import { RELOAD } from '../text/reload-advice.ts';
 import type { ReadDisk } from './plan/estimate-disk.ts';
@@ -180,7 +180,8 @@ async function checkPublished(settings: Settings): Promise<readonly Outcome[]> {
     return okItem('published file', '');
   });
   if (tried.error !== undefined) return [tried];
-  const faults = await findPublishedFaults(settings);
+  const missing = findMissingFile(settings);
+  const faults = [...(missing === undefined ? [] : [missing]), ...(await findPublishedFaults(settings))];
   return faults.map(({ detail, fix }) => ({
     item: { name: 'published file', status: 'warning', detail, fix },
     error: undefined,

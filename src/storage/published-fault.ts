@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs';
 import { isRunUnderWay } from '../../state/lock.ts';
+import { readPublishedRecord } from '../../state/published-record.ts';
 import type { PublishedFault } from '../model/reports.ts';
 import type { OfflineSettings } from '../model/settings.ts';
+import { REPUBLISH_FIX } from '../publish/published-file.ts';
 import { listPublishers } from '../publish/registry.ts';
 
 /** What changed in the destinations since it was published; large files are not read. */
@@ -10,6 +13,17 @@ export async function findPublishedFaults(settings: OfflineSettings): Promise<re
   const faults: PublishedFault[] = [];
   for (const publisher of listPublishers(settings)) faults.push(...((await publisher.findFaults?.()) ?? []));
   return faults;
+}
+
+/** The DuckDB file that was published before and is no longer there; undefined while it is, or without one. */
+export function findMissingFile(settings: OfflineSettings): PublishedFault | undefined {
+  const record = readPublishedRecord(settings.stateDir);
+  const isNamed = listPublishers(settings).some(
+    ({ local, place }) => (local?.target ?? place) === record?.path,
+  );
+  if (record === undefined || !isNamed || existsSync(record.path)) return undefined;
+  const detail = `${record.path} was published before and is missing: readers find no data`;
+  return { path: record.path, detail, fix: REPUBLISH_FIX };
 }
 
 /**

@@ -183,3 +183,21 @@ describe('a published file', () => {
     expect(statSync(flow.duckdbPath).size).toBe(size);
   });
 });
+
+describe('a published file that was deleted', () => {
+  it('is said to be missing by check, and the sync that it advises publishes it again', async () => {
+    const flow = await createFlow(destinations['the file'].destination);
+    const file = flow.duckdbPath;
+    rmSync(file);
+    const { ok, published } = await check(flow);
+    expect(ok).toBe(true);
+    expect(published).toMatchObject({
+      status: 'warning',
+      detail: `${file} was published before and is missing: readers find no data`,
+      fix: expect.stringMatching(/^sluice sync publishes it/) as string,
+    });
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect(existsSync(file)).toBe(true);
+    expect((await check(flow)).published).toBeUndefined();
+  });
+});
