@@ -51,9 +51,13 @@ export async function findSuspects(database: Database, rows: KeyedRows): Promise
   if (scan.verdict === 'drifted' || scan.verdict === 'partial') return [];
   const known = checkpoint?.keyOrigin === 'learned' ? checkpoint.keyFields : undefined;
   const isReplaced = known !== undefined && known.join() !== key?.columns.join();
-  if (isReplaced && known.every((name) => columns.includes(name)))
-    return findDuplicatePositions(database, known);
-  return key === undefined ? findTwinPositions(database, columns, scan.recordsFile) : [];
+  const repeated =
+    isReplaced && known.every((name) => columns.includes(name))
+      ? await findDuplicatePositions(database, known)
+      : [];
+  // The first of them may be the source's own, and a row that moved is equal in every column.
+  const twins = key === undefined ? await findTwinPositions(database, columns, scan.recordsFile) : [];
+  return [...repeated, ...twins];
 }
 
 /** Positions of rows that are equal in all columns and came on different pages: a response is consistent in itself. */

@@ -200,6 +200,24 @@ describe('a key that is hashed from now on', () => {
     },
   );
 
+  it('is not taken away by a rebuild from scans of a part, which would add their rows once more', async () => {
+    const visits = makeItems(60, { perDay: 6 }).map(({ id, date }) => ({ id: id % 6, date, visits: id }));
+    const flow = createItemsFlow(visits, { endpoint: { dateField: 'date' } });
+    expect(streamOf(await flow.sync()).key?.columns).toEqual(['date', 'id']);
+    await flow.clock.sleep(DAY_MS);
+    flow.simulator.editRecords('items', () =>
+      visits.map((row, at) => (at > 50 ? { ...row, visits: 1 } : row)),
+    );
+    expect(streamOf(await flow.sync()).mode).toBe('incremental');
+    const held = await flow.rows('items');
+    const report = await flow.rebuild(configOf({ columns: { id: { exclude: true }, date: { hash: true } } }));
+    expect(report.streams[0]?.error).toMatchObject({
+      code: 'archive_incomplete',
+      hint: expect.stringContaining('Take the rule out again; or start over') as string,
+    });
+    expect(await flow.rows('items')).toEqual(held);
+  });
+
   it('is learned where the table had none, and replaces its rows', async () => {
     const grid = Array.from({ length: 60 }, (_, at) => ({
       code: `c${at % 10}`,

@@ -15,6 +15,7 @@ import {
 } from '../../schema/observe-fields.ts';
 import { type StagedLines, stagedPageSchema, StageStore } from '../../stage/stage-store.ts';
 import { formatStagedLines, parsePageRecord } from '../../stage/staged-records.ts';
+import { refuteByDays } from '../../load/asked-days.ts';
 import { commitScan } from '../../load/commit-scan.ts';
 import { doubtSharedKeys } from '../../load/confirm-duplicates.ts';
 import { compileMask } from '../../schema/mask-records.ts';
@@ -24,6 +25,7 @@ import { reportStream } from '../../run/report-stream.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import type { FetchedScan } from '../../run/scan.ts';
 import { doneOf } from '../../run/step.ts';
+import { incomplete } from './find-archive.ts';
 import { beginTurn, type LoadedScan, type Turn } from '../../run/turn.ts';
 
 /** The result of reloading an archived scan. */
@@ -69,6 +71,10 @@ export async function replayScan(
   const turn = await beginTurn(then, { stream, plan: scan.plan, checkpoint });
   const load = doneOf(await prepareLoad(then, turn, scan));
   if (load.key === undefined && load.tableExisted) refusePartOfKeyless(stream, scan, checkpoint);
+  // Its own run had a key or a date for it, which the current rules take away; a sync would read in full instead.
+  const refuted = refuteByDays(scan, load);
+  if (refuted !== undefined)
+    throw incomplete(stream, `a scan of a part of its rows cannot be loaded again: ${refuted.because}`);
   // The key may not be the one that its own run had.
   const judged = doubtSharedKeys(stream, scan, load);
   const report = doneOf(await commitReplayed(then, turn, { scan: judged, load }));
