@@ -1,6 +1,7 @@
 import { describeDeferral, describeDifference } from '../model/describe-difference.ts';
 import type { SchemaChange } from '../model/run-report.ts';
-import { type Checkpoint, sliceIdOf, type Stream } from '../model/stream.ts';
+import { type Checkpoint, nameOf, sliceIdOf, type Stream } from '../model/stream.ts';
+import { formatCountOf, verbOf } from '../text/format-count.ts';
 import { findDeferral } from '../plan/plan-scan.ts';
 import type { CommittedScan, FetchedScan } from '../run/scan.ts';
 import { describeKept, describeMarkedGone } from './absent-rows.ts';
@@ -10,7 +11,7 @@ import { isBeyondGuard } from './compare-counts.ts';
 import { warnOfDifference } from './confirm-count.ts';
 import type { CommitCount } from './count-commit.ts';
 import { describeGone } from './gone-rows.ts';
-import { describeRehashed } from './rehashed-key.ts';
+import { describeRehashed, startOver } from './rehashed-key.ts';
 import { describeLeftApi, describeNewColumns, findDueReason } from './settle-counts.ts';
 
 /** The whole result of a commit. */
@@ -71,6 +72,7 @@ export function describeCommit(commit: Commit, result: CommitResult): DescribedC
     warnings: [
       ...left.warnings,
       ...rehashed,
+      ...warnOfAccepted(commit, kept),
       ...(different === undefined ? [] : [warnOfDifference(different, stream)]),
     ],
   };
@@ -98,6 +100,15 @@ function reachCheckpoint(
 function describeScope({ scan, next }: Commit): readonly string[] {
   if (scan.verdict !== 'verified' || next.wholeAt !== undefined || next.provedFrom === undefined) return [];
   return [`only rows from ${next.provedFrom} on are verified: no full scan was`];
+}
+
+/** With a key that was accepted without a look at its rows, those that it does not return may be another account's. */
+function warnOfAccepted({ stream, scan, checkpoint, options }: Commit, kept: number): readonly string[] {
+  const isUnread = checkpoint !== undefined && checkpoint.lastFullScanAt === undefined;
+  if (options.acceptNewKey !== true || !isUnread || scan.plan.mode !== 'full' || kept <= 0) return [];
+  return [
+    `${nameOf(stream)}: ${formatCountOf(kept, 'row')} of the table did not come with the accepted key and ${verbOf(kept, 'stays', 'stay')}. If they are of another account, start over: ${startOver(stream)}`,
+  ];
 }
 
 /** A mistyped slice value gets the same answer as one without records. */

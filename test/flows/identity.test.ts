@@ -172,8 +172,23 @@ describe('another key alone', () => {
   it('is accepted unseen by --accept-new-key', async () => {
     const { mine, others } = createAccounts(sameIds);
     await mine.sync();
-    expect((await others.sync({ acceptNewKey: true, force: true })).exitCode).toBe(0);
+    expect(await others.sync({ acceptNewKey: true, force: true })).toMatchObject({
+      exitCode: 0,
+      warnings: [],
+    });
     expect((await others.sync()).exitCode).toBe(0);
+  });
+
+  it('is warned of where it was accepted unseen and does not return all rows', async () => {
+    const { mine, others } = createAccounts(theirItems);
+    await mine.sync();
+    const accepted = await others.sync({ acceptNewKey: true, force: true });
+    expect(accepted.exitCode).toBe(0);
+    const warning =
+      /items: 250 rows .* did not come with the accepted key and stay\..*state reset items --drop-tables/;
+    expect(accepted.warnings).toEqual([expect.stringMatching(warning)]);
+    const again = await others.sync({ acceptNewKey: true, force: true, fullRefresh: true });
+    expect(again.warnings).toEqual([]);
   });
 
   it('of a document is held to its records', async () => {
