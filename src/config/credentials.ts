@@ -75,7 +75,7 @@ function checkSecret(text: string, path: SecretPath, loaded: LoadedConfig, conne
         hint: isNameInFile(secret, leaf)
           ? `Put braces around the name: ${formatPath(path)}: \${ANALYTICS_API_KEY}.`
           : missing
-            ? `Create a key in ${connector.auth.whereKeysAreMade}, then ${adviseKey(loaded.account)}.`
+            ? `Create a key in ${connector.auth.whereKeysAreMade}, then ${adviseKey(loaded.account, leaf)}.`
             : `Copy the key again without anything around it; if it is lost, create a new one in ${connector.auth.whereKeysAreMade}.`,
       },
     ],
@@ -83,10 +83,14 @@ function checkSecret(text: string, path: SecretPath, loaded: LoadedConfig, conne
   );
 }
 
-function adviseKey(account: string | undefined): string {
-  return account === undefined
-    ? 'export ANALYTICS_API_KEY=… and set apiKey: ${ANALYTICS_API_KEY}'
-    : `write it into a file for ${account} alone and set apiKey: \${file:${ACCOUNT_KEY_FILE}}`;
+/** Where to put a key: where the config looks for it, if it says so. */
+function adviseKey(account: string | undefined, leaf: ConfigLeaf | undefined): string {
+  if (account !== undefined)
+    return `write it into a file for ${account} alone and set apiKey: \${file:${ACCOUNT_KEY_FILE}}`;
+  const origin = leaf?.placeholders.find(({ kind }) => kind !== 'default');
+  if (origin?.kind === 'environment') return `export ${origin.name}=…`;
+  if (origin?.kind === 'file') return `write it into ${origin.path}`;
+  return 'export ANALYTICS_API_KEY=… and set apiKey: ${ANALYTICS_API_KEY}';
 }
 
 function describeOrigin(leaf: ConfigLeaf | undefined): string {

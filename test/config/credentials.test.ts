@@ -58,6 +58,12 @@ describe('readCredentials', () => {
     expect(error.hint).toContain('source.apiKey: ${ANALYTICS_API_KEY}');
   });
 
+  it.each([' ', '\n\n'])('names the variable of the config where it is %j', (key) => {
+    const text = configText().replace('${ANALYTICS_API_KEY}', '${OTHER_KEY}');
+    const error = catchConfigError(() => readCredentials(load(text, { OTHER_KEY: key }), connector));
+    expect(error.hint).toContain('export OTHER_KEY=…');
+  });
+
   it('wants a key, and says where keys are made', () => {
     const text = configText().replace(/ {2}apiKey.*\n/, '');
     const error = catchConfigError(() => readCredentials(load(text), connector));
