@@ -112,7 +112,7 @@ function describeUncounted(streams: Streams): string {
   });
   const more = uncounted.length - names.length;
   const others = more > 0 ? ` and ${formatCountOf(more, 'more stream')}` : '';
-  return `Nothing to do: the last sync read the newest rows of ${names.join(', ')}${others} and did not compare the table as a whole with the total of the API. The next full scan does, or a sync with requests to spare.`;
+  return `The last sync read the newest rows of ${names.join(', ')}${others} and did not compare the table as a whole with the total of the API. The next full scan does; streams with pages are also counted by a sync with requests to spare.`;
 }
 
 /** Streams whose rows the current key has not shown yet. */
