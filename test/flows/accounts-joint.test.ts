@@ -58,7 +58,7 @@ describe('an account whose published file is not there', () => {
     expect([report.exitCode, codesOf(report)]).toEqual([5, [0]]);
     expect(report.error?.message).toContain('account globex: ');
     expect(report.error?.message).toContain('was published before and is missing');
-    expect(report.error?.hint).toContain('sluice sync --accounts globex');
+    expect(report.error?.hint).toMatch(/sluice -c \S+ sync --accounts globex/);
     const query = await flow.run(['query', SELECT]);
     expect(query.exitCode).toBe(6);
     expect(query.stderr).toContain('account globex: ');

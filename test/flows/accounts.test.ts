@@ -374,7 +374,7 @@ describe('accounts that leave', () => {
     await flow.sync();
     flow.writeConfig(['acme']);
     const list = await flow.run(['accounts', 'list']);
-    expect(list.stdout).toMatch(/No longer in the config: old\..*sluice accounts remove old --data/s);
+    expect(list.stdout).toMatch(/No longer in the config: old\..*sluice -c \S+ accounts remove old --data/s);
     expect((await flow.run(['accounts', 'remove', 'old'])).stdout).toContain('Nothing was deleted');
     expect((await flow.run(['accounts', 'remove', 'old', '--data'])).exitCode).toBe(2);
     expect(flow.isPublished('old')).toBe(true);
