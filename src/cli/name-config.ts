@@ -1,6 +1,6 @@
 import type { CliContext } from './frame/context.ts';
 import { globalOptions } from './options/global-options.ts';
-import { listOptionWords } from './options/option-words.ts';
+import { asksForHelp, findOptionValue } from './options/option-words.ts';
 import { quoteForShell } from './options/quote-for-shell.ts';
 
 // These write a config, or need none.
@@ -17,10 +17,11 @@ export function nameConfigIn(
   argv: readonly string[],
   commands: readonly string[],
 ): CliContext {
-  const file = findConfig(argv);
-  if (file === undefined) return context;
+  const { flag, alias } = globalOptions.config;
+  const file = findOptionValue(argv, [`--${flag}`, `-${alias}`]);
+  if (file === undefined || asksForHelp(argv)) return context;
   const { output } = context;
-  const name = (text: string) => insertConfig(text, file, commands);
+  const name = insertConfig(file, commands);
   return {
     ...context,
     output: {
@@ -31,25 +32,16 @@ export function nameConfigIn(
   };
 }
 
-function findConfig(argv: readonly string[]): string | undefined {
-  const { flag, alias } = globalOptions.config;
-  const words = listOptionWords(argv);
-  const at = words.findLastIndex((word) => [`--${flag}`, `-${alias}`].includes(word.split('=')[0] ?? ''));
-  const word = words[at];
-  if (word === undefined) return undefined;
-  return word.includes('=') ? word.slice(word.indexOf('=') + 1) : words[at + 1];
-}
-
 /** Adds `-c FILE` to the commands in a text, also of JSON, that name no config yet. */
-export function insertConfig(text: string, file: string, commands: readonly string[]): string {
+export function insertConfig(file: string, commands: readonly string[]): (text: string) => string {
   const quoted = quoteForShell(file);
   // Such a name would have to be escaped once more in JSON.
-  if (/["\\\n]/.test(quoted)) return text;
+  if (/["\\\n]/.test(quoted)) return (text) => text;
   const words = new Set(commands.flatMap((name) => name.split(' ')[0] ?? []));
   const known = [...words].filter((word) => !WITHOUT_CONFIG.includes(word)).join('|');
   const command = new RegExp(
     `\\bsluice(?=\\s+(?:${known})\\b(?! ?(?:--help|-c\\b))(?![^\`\\n.;]*\\s(?:-c|--config)\\b))`,
     'g',
   );
-  return text.replaceAll(command, () => `sluice -c ${quoted}`);
+  return (text) => text.replaceAll(command, () => `sluice -c ${quoted}`);
 }

@@ -32,11 +32,10 @@ export async function runCli(
     const parsed = await parseCommandLine(argv, available, columns, printer.name);
     switch (parsed.kind) {
       case 'help': {
-        if (parsed.asked)
-          return createPrinter(argv, given, available).print('help', toTextOutcome(parsed.text));
+        if (parsed.asked) return printer.print('help', toTextOutcome(parsed.text));
         // A script that calls sluice without a command is wrong, so its stdout stays empty.
         const isTold = !printer.isJson() && !wantsJsonLog(argv, context.env);
-        if (isTold) given.output.writeNote(parsed.text);
+        if (isTold) context.output.writeNote(parsed.text);
         return printer.fail(undefined, await missingCommand(), { isToldAlready: isTold });
       }
       case 'version':

@@ -87,16 +87,21 @@ function checkSecret(text: string, path: SecretPath, loaded: LoadedConfig, conne
 function adviseKey(account: string | undefined, leaf: ConfigLeaf | undefined): string {
   if (account !== undefined)
     return `write it into a file for ${account} alone and set apiKey: \${file:${ACCOUNT_KEY_FILE}}`;
-  const origin = leaf?.placeholders.find(({ kind }) => kind !== 'default');
+  const origin = findOrigin(leaf);
   if (origin?.kind === 'environment') return `export ${origin.name}=…`;
   if (origin?.kind === 'file') return `write it into ${origin.path}`;
   return 'export ANALYTICS_API_KEY=… and set apiKey: ${ANALYTICS_API_KEY}';
 }
 
 function describeOrigin(leaf: ConfigLeaf | undefined): string {
-  const origin = leaf?.placeholders.find(({ kind }) => kind !== 'default');
+  const origin = findOrigin(leaf);
   if (origin?.kind === 'environment') return `the environment variable ${origin.name} `;
   return origin?.kind === 'file' ? `the key file ${origin.path} ` : 'the key ';
+}
+
+/** Where the value comes from; undefined for one that the config has itself. */
+function findOrigin(leaf: ConfigLeaf | undefined) {
+  return leaf?.placeholders.find(({ kind }) => kind !== 'default');
 }
 
 const VARIABLE_NAME = /^\$(?:\{.*\}|[A-Za-z_]\w*)$/;

@@ -34,23 +34,21 @@ export function requestsPerWindow(limits: QuotaLimits, told: number | undefined)
   return Math.min(ceilingPerWindow, told ?? defaultPerWindow);
 }
 
-export interface EstimateInput {
+export interface EstimateInput extends QuotaLimits {
   readonly requests: number;
-  readonly requestsPerWindow: number;
-  readonly windowMs: number;
-  readonly burstPerSecond: number;
-  readonly reserve: number;
+  /** What is known of the current window. */
   readonly quota: QuotaSnapshot | undefined;
   readonly nowMs: number;
 }
 
 /** Windows of the quota that this many requests touch, and the least time they take, ms. */
 export function estimateDuration(input: EstimateInput): { readonly windows: number; readonly etaMs: number } {
-  const { requests, requestsPerWindow, windowMs, burstPerSecond, reserve, quota, nowMs } = input;
+  const { requests, windowMs, burstPerSecond, reserve, quota, nowMs } = input;
   if (requests === 0) return { windows: 0, etaMs: 0 };
-  const perWindow = Math.max(1, requestsPerWindow - reserve);
+  const most = requestsPerWindow(input, quota?.limit);
+  const perWindow = Math.max(1, most - reserve);
   const current = quota?.resetAtMs !== undefined && quota.resetAtMs > nowMs ? quota : undefined;
-  const now = Math.max(0, spareOf(current, requestsPerWindow) - reserve);
+  const now = Math.max(0, spareOf(current, most) - reserve);
   if (requests <= now) return { windows: 1, etaMs: pace(requests, burstPerSecond) };
   const later = requests - now;
   const fullWindows = Math.ceil(later / perWindow) - 1;
@@ -63,11 +61,9 @@ export function estimateDuration(input: EstimateInput): { readonly windows: numb
 }
 
 // A ceiling applies to everything used in the window, as in the budget.
-function spareOf(window: QuotaSnapshot | undefined, requestsPerWindow: number): number {
-  const { limit = requestsPerWindow, remaining } = window ?? {};
-  return remaining === undefined
-    ? requestsPerWindow
-    : Math.min(remaining, requestsPerWindow - (limit - remaining));
+function spareOf(window: QuotaSnapshot | undefined, most: number): number {
+  const { limit = most, remaining } = window ?? {};
+  return remaining === undefined ? most : Math.min(remaining, most - (limit - remaining));
 }
 
 function pace(requests: number, burstPerSecond: number): number {

@@ -41,8 +41,9 @@ export class ChainCheck {
   }
 
   /** Adds a page that was staged by an earlier run, after `position` records. */
-  restore({ total, rows, textHash }: ChainedPage, position: number): void {
-    this.#compareTotal(total, [position, rows]);
+  restore(page: ChainedPage, position: number): void {
+    this.#compareTotal(page, position);
+    const { rows, textHash } = page;
     if (textHash !== undefined && rows > 0) this.#seen.add(textHash);
   }
 
@@ -58,22 +59,16 @@ export class ChainCheck {
     this.restore({ total, rows, textHash }, position);
   }
 
-  #compareTotal(total: number | undefined, [position, rows]: readonly [number, number]): void {
-    this.#head ??= { total };
-    const { total: first } = this.#head;
-    if (total === first || (!this.#countsAll && mayCountLess(total, { first, position, rows }))) return;
-    this.#move ??= `the declared total changed from ${first ?? 'none'} to ${total ?? 'none'}`;
+  #compareTotal(page: ChainedPage, position: number): void {
+    this.#head ??= { total: page.total };
+    const { total } = this.#head;
+    if (page.total === total || (!this.#countsAll && mayCountLess(page, position, total))) return;
+    this.#move ??= `the declared total changed from ${total ?? 'none'} to ${page.total ?? 'none'}`;
   }
 }
 
-interface Counted {
-  readonly first: number | undefined;
-  readonly position: number;
-  readonly rows: number;
-}
-
-/** Whether a page counts what is left, before or after it, or its own records: a different total shows a move. */
-function mayCountLess(total: number | undefined, { first, position, rows }: Counted): boolean {
+/** Whether a page counts what is left, before or after it, or its own records: another total shows a move. */
+function mayCountLess({ total, rows }: ChainedPage, position: number, first: number | undefined): boolean {
   if (total === undefined || first === undefined) return true;
   return [first - position, first - position - rows, rows].includes(total);
 }

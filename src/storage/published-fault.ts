@@ -18,10 +18,9 @@ export async function findPublishedFaults(settings: OfflineSettings): Promise<re
 /** The DuckDB file that was published before and is no longer there; undefined while it is, or without one. */
 export function findMissingFile(settings: OfflineSettings): PublishedFault | undefined {
   const record = readPublishedRecord(settings.stateDir);
-  const isNamed = listPublishers(settings).some(
-    ({ local, place }) => (local?.target ?? place) === record?.path,
-  );
-  if (record === undefined || !isNamed || existsSync(record.path)) return undefined;
+  // The file may have another place by now.
+  if (record === undefined || record.path !== settings.readersFile || existsSync(record.path))
+    return undefined;
   const detail = `${record.path} was published before and is missing: readers find no data`;
   return { path: record.path, detail, fix: REPUBLISH_FIX };
 }

@@ -12,7 +12,7 @@ describe('commands that are printed', () => {
     ['run sluice\n  rebuild', 'run sluice -c other.yaml\n  rebuild'],
     ['sluice sync; then sluice rebuild', 'sluice -c other.yaml sync; then sluice -c other.yaml rebuild'],
   ])('name the config that the command line names: %s', (text, named) => {
-    expect(insertConfig(text, 'other.yaml', commands)).toBe(named);
+    expect(insertConfig('other.yaml', commands)(text)).toBe(named);
   });
 
   it.each([
@@ -23,25 +23,30 @@ describe('commands that are printed', () => {
     'sluice synchronises',
     'the sluice is open',
   ])('stay as they are where they name one, or need none: %s', (text) => {
-    expect(insertConfig(text, 'other.yaml', commands)).toBe(text);
+    expect(insertConfig('other.yaml', commands)(text)).toBe(text);
   });
 
   it('quote a name with a space, and stay valid in JSON', () => {
-    const text = insertConfig(JSON.stringify({ hint: 'run `sluice sync`' }), 'my config.yaml', commands);
+    const text = insertConfig('my config.yaml', commands)(JSON.stringify({ hint: 'run `sluice sync`' }));
     expect(JSON.parse(text)).toEqual({ hint: "run `sluice -c 'my config.yaml' sync`" });
-    expect(insertConfig('sluice sync', 'a"b.yaml', commands)).toBe('sluice sync');
+    expect(insertConfig('a"b.yaml', commands)('sluice sync')).toBe('sluice sync');
   });
+
+  const error = new ConfigError('it failed', { code: 'config_invalid', hint: 'Run `sluice rebuild`.' });
+  const engine = { planSync: () => Promise.reject(error) };
 
   it.each([
     [['plan', '-c', 'other.yaml'], 'sluice -c other.yaml rebuild'],
     [['--config=other.yaml', 'plan', '--json'], 'sluice -c other.yaml rebuild'],
-    [['plan', '--', '-c', 'other.yaml'], 'sluice rebuild'],
     [['plan'], 'sluice rebuild'],
   ])('are those of %j', async (argv, command) => {
-    const error = new ConfigError('it failed', { code: 'config_invalid', hint: 'Run `sluice rebuild`.' });
-    const { stdout, stderr } = await run(argv, { engine: { planSync: () => Promise.reject(error) } });
-    const told = `${stdout}${stderr}`;
-    if (!argv.includes('--')) expect(told).toContain(`Run \`${command}\`.`);
-    else expect(told).not.toContain('other.yaml rebuild');
+    const { stdout, stderr } = await run(argv, { engine });
+    expect(`${stdout}${stderr}`).toContain(`Run \`${command}\`.`);
+  });
+
+  it('are as in the documentation in a help', async () => {
+    const named = await run(['sync', '--help', '-c', 'other.yaml'], { engine });
+    expect(named.stdout).toContain('sluice sync');
+    expect(named.stdout).toBe((await run(['sync', '--help'], { engine })).stdout);
   });
 });

@@ -42,7 +42,8 @@ describe('countRequests', () => {
 describe('estimateDuration', () => {
   const base: EstimateInput = {
     requests: 0,
-    requestsPerWindow: 600,
+    ceilingPerWindow: undefined,
+    defaultPerWindow: 600,
     windowMs: 3_600_000,
     burstPerSecond: 10,
     reserve: 0,
@@ -74,10 +75,10 @@ describe('estimateDuration', () => {
     ['a window that is over', { requests: 600, quota: window(0, -1) }, 1, 60_000],
     ['a reserve', { requests: 500, reserve: 100 }, 1, 50_000],
     ['a reserve that is not enough', { requests: 501, reserve: 100 }, 2, HOUR_MS + 100],
-    ['a ceiling below the plan', { requests: 100, requestsPerWindow: 100, quota: window(600) }, 1, 10_000],
+    ['a ceiling below the plan', { requests: 100, ceilingPerWindow: 100, quota: window(600) }, 1, 10_000],
     [
       'a ceiling of which others used a part',
-      { requests: 60, requestsPerWindow: 100, quota: window(550) },
+      { requests: 60, ceilingPerWindow: 100, quota: window(550) },
       2,
       HOUR_MS / 2 + 1_000,
     ],

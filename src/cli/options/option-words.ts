@@ -7,6 +7,15 @@ export function listOptionWords(argv: readonly string[]): readonly string[] {
   return end < 0 ? argv : argv.slice(0, end);
 }
 
+/** The value of an option that is given as one word or two, by its names with their dashes; the last one counts. */
+export function findOptionValue(argv: readonly string[], names: readonly string[]): string | undefined {
+  const words = listOptionWords(argv);
+  const at = words.findLastIndex((word) => names.includes(word.split('=')[0] ?? ''));
+  const word = words[at];
+  if (word === undefined) return undefined;
+  return word.includes('=') ? word.slice(word.indexOf('=') + 1) : words[at + 1];
+}
+
 const HELP_WORDS = ['--help', '--help=true', '--h', '-h'];
 
 /** Whether help is asked for: the letter h in a word such as `-1h` does not. */

@@ -1,5 +1,5 @@
 import { nameTwin } from './option.ts';
-import { listOptionWords } from './option-words.ts';
+import { findOptionValue, listOptionWords } from './option-words.ts';
 
 /**
  * Whether the result is to be one JSON object. Decided before the command line is parsed, because its errors
@@ -16,9 +16,6 @@ export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): bool
  * Whether log lines are to be JSON; decided as early, because failures before a run are logged that way too.
  */
 export function wantsJsonLog(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
-  const options = listOptionWords(argv);
-  const at = options.findLastIndex((word) => word === '--log-format' || word.startsWith('--log-format='));
-  const given =
-    at < 0 ? env[nameTwin('log-format')]?.trim() : (options[at]?.split('=')[1] ?? options[at + 1]);
+  const given = findOptionValue(argv, ['--log-format']) ?? env[nameTwin('log-format')]?.trim();
   return given === 'json';
 }

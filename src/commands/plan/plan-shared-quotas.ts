@@ -1,5 +1,5 @@
 import type { PlannedAccount, SharedQuotaPlan } from '../../model/plan-report.ts';
-import { estimateDuration, requestsPerWindow } from '../../plan/estimate.ts';
+import { estimateDuration } from '../../plan/estimate.ts';
 
 /** What accounts with one key take together: each plan alone counts with the whole quota. */
 export function planSharedQuotas(planned: readonly PlannedAccount[]): readonly SharedQuotaPlan[] {
@@ -10,16 +10,13 @@ export function planSharedQuotas(planned: readonly PlannedAccount[]): readonly S
     if (newest === undefined || alike.length === 1) return [];
     const { limits, quota, nowMs } = newest;
     const requests = alike.reduce((sum, one) => sum + (one.requests ?? 0), 0);
-    const { windowMs, burstPerSecond, reserve } = limits;
-    const perWindow = requestsPerWindow(limits, quota.limit);
-    const pace = { requestsPerWindow: perWindow, windowMs, burstPerSecond, reserve, quota, nowMs };
     return [
       {
         accounts: alike.map(({ account }) => account),
         requests,
         isWhole: alike.every((one) => one.requests !== undefined),
-        windowSeconds: windowMs / 1_000,
-        ...estimateDuration({ ...pace, requests }),
+        windowSeconds: limits.windowMs / 1_000,
+        ...estimateDuration({ ...limits, requests, quota, nowMs }),
       },
     ];
   });

@@ -171,7 +171,7 @@ function summarize(
   streams: readonly PlannedStream[],
   { nowMs, quota, keyCheck, notes }: PlanFacts,
 ): Omit<PlanReport, 'disk' | 'offline' | 'requestsSpent'> {
-  const { burstPerSecond, reserve, windowMs } = settings.quotaLimits;
+  const { windowMs } = settings.quotaLimits;
   const perWindow = requestsPerWindow(settings.quotaLimits, quota.limit);
   const perDay = requestsPerDay({ settings, source: { seenQuota: () => quota } });
   const requests = totalOf(streams, 'requests');
@@ -183,15 +183,7 @@ function summarize(
   const estimate =
     totals.requests === undefined
       ? undefined
-      : estimateDuration({
-          requests: totals.requests,
-          requestsPerWindow: perWindow,
-          windowMs,
-          burstPerSecond,
-          reserve,
-          quota,
-          nowMs,
-        });
+      : estimateDuration({ ...settings.quotaLimits, requests: totals.requests, quota, nowMs });
   return {
     streams: streams.map((stream) => noteLength(stream, perDay)),
     totals,

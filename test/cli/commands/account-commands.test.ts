@@ -148,6 +148,34 @@ describe('a command over each account', () => {
   });
 });
 
+describe('a plan of accounts that share a key', () => {
+  const settingsOf = (account: string) => {
+    const key = account === 'globex-eu' ? keyOf(account) : keyOf('shared');
+    return { ...makeSettings(account), credentials: { kind: 'api-key', secret: key } } as Settings;
+  };
+
+  it('tells what they take together, once for each key', async () => {
+    const engine = makeEngine({
+      loadSettings: ({ account }) => Promise.resolve(settingsOf(account?.name ?? '')),
+      planSync: () => Promise.resolve({ ...plan, totals: { ...plan.totals, requests: 7 } }),
+      planSharedQuotas: (planned) => {
+        const together = planned.filter(({ from }) => from.key === planned[0]?.from.key);
+        const accounts = together.map(({ account }) => account);
+        const requests = together.reduce((sum, one) => sum + (one.requests ?? 0), 0);
+        return Promise.resolve([
+          { accounts, requests, isWhole: true, windows: 1, windowSeconds: 3_600, etaMs: 2_000 },
+        ]);
+      },
+    });
+    const { stdout } = await run(['plan'], { engine });
+    expect(stdout).toContain(
+      'acme, globex share one key and its quota: together they take 14 requests, about 2 s.',
+    );
+    const { result } = parse((await run(['plan', '--json'], { engine })).stdout);
+    expect(result).toMatchObject({ sharedQuotas: [{ accounts: ['acme', 'globex'], requests: 14 }] });
+  });
+});
+
 describe('the last line of a command over each account', () => {
   const planned = { ...plan, totals: { rows: 100, pages: 20, requests: 24 } };
 
