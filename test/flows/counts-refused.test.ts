@@ -61,7 +61,7 @@ describe('a count that is left out', () => {
     const { status, shown } = await read();
     expect(status.streams.find(({ stream }) => stream === 'items')?.counts).toMatchObject({ difference: 0 });
     expect(shown).toMatch(
-      /the last sync read the newest rows of items \(last counted .+\) and did not compare/,
+      /The last sync read the newest rows of items \(last counted .+\) and did not compare/,
     );
     await api.syncAfter(1);
     expect((await read()).shown).not.toContain('did not compare');
