@@ -96,32 +96,38 @@ function listStatements(version: number): readonly string[] {
 /** Migrates a warehouse's `_sluice` tables to the current version; call inside a transaction. */
 export async function migrate(session: SqlSession, file: string): Promise<void> {
   const version = await readSchemaVersion(session, file);
-  if (version > schemaVersion) {
-    throw new StorageError(
-      `${file} was written by a newer Sluice (state version ${version}, this one knows ${schemaVersion})`,
-      {
-        code: 'state_damaged',
-        hint: 'Upgrade Sluice; the file was not touched.',
-        context: { path: file },
-      },
-    );
-  }
   for (const statement of listStatements(version)) await session.run(statement);
   if (version < schemaVersion) await writeMeta(session, 'schema_version', String(schemaVersion));
 }
 
-async function readSchemaVersion(session: SqlSession, file: string): Promise<number> {
+/**
+ * Version of a file's `_sluice` tables; 0 if there are none.
+ *
+ * @throws StorageError `state_damaged`, also for a version that only a newer Sluice knows
+ */
+export async function readSchemaVersion(session: SqlSession, file: string): Promise<number> {
   const tables = await session.all(
     `SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = '_sluice' AND table_name = 'meta'`,
   );
   if (tables.length === 0) return 0;
-  const version = (await readMeta(session)).get('schema_version') ?? '';
-  if (/^[1-9]\d*$/.test(version)) return Number(version);
-  throw new StorageError(`${file} does not say which version its state has ("${version.slice(0, 40)}")`, {
-    code: 'state_damaged',
-    hint: 'The file was not touched. Move it aside (do not delete it) and run again: Sluice restores its state from the published file.',
-    context: { path: file },
-  });
+  const said = (await readMeta(session)).get('schema_version') ?? '';
+  if (!/^[1-9]\d*$/.test(said)) {
+    throw new StorageError(`${file} does not say which version its state has ("${said.slice(0, 40)}")`, {
+      code: 'state_damaged',
+      hint: 'The file was not touched. Move it aside (do not delete it) and run again: Sluice restores its state from the published file.',
+      context: { path: file },
+    });
+  }
+  const version = Number(said);
+  if (version <= schemaVersion) return version;
+  throw new StorageError(
+    `${file} was written by a newer Sluice (state version ${version}, this one knows ${schemaVersion})`,
+    {
+      code: 'state_damaged',
+      hint: 'Upgrade Sluice; the file was not touched.',
+      context: { path: file },
+    },
+  );
 }
 
 /** Every entry of `_sluice.meta`. */

@@ -90,13 +90,16 @@ async function checkEndpoint(
   asking: Asking,
   stream: Stream,
 ): Promise<{ readonly item: CheckItem; readonly warnings: readonly string[] }> {
-  const { total, records, masked, slowness } = await askEndpoint(asking, stream);
+  const { total, records, masked, rest, slowness } = await askEndpoint(asking, stream);
   refuseUnread(stream, { total, records, masked });
   const unknown = stream.paginated ? 'no total declared' : 'a large response, counted when it is synced';
   const rows = total === undefined ? unknown : formatCountOf(total, 'row');
   return {
     item: okItem(stream.name, `${stream.path}: ${slowness === undefined ? rows : 'a slow answer'}`),
-    warnings: [...(slowness === undefined ? [] : [slowness]), ...findUnseenNames(stream, records, masked)],
+    warnings: [
+      ...[rest, slowness].filter((said) => said !== undefined),
+      ...findUnseenNames(stream, records, masked),
+    ],
   };
 }
 
@@ -108,5 +111,5 @@ function refuseUnread(stream: Stream, sample: Sample & Pick<Page, 'total'>): voi
 
 async function askEndpoint(asking: Asking, stream: Stream) {
   if (!stream.paginated) return sampleDocument(asking, stream, undefined, SAMPLE_RECORDS);
-  return { ...(await requestPage(asking, stream, { offset: 0 })), slowness: undefined };
+  return { ...(await requestPage(asking, stream, { offset: 0 })), rest: undefined, slowness: undefined };
 }

@@ -1,10 +1,5 @@
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { lockStateFolder } from '../../state/lock.ts';
-import { readMeta } from '../../state/migrations.ts';
 import type { AccountOfConfig } from '../model/account.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
-import { LockedError } from '../model/errors.ts';
 import { formatDuration } from '../text/duration.ts';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
 import { hintAfterRequests } from '../text/hint-after-requests.ts';
@@ -15,23 +10,18 @@ import type { CheckItem, CheckReport } from '../model/reports.ts';
 import { toReportedError } from '../model/run-report.ts';
 import type { Settings } from '../model/settings.ts';
 import { listPublishers } from '../publish/registry.ts';
-import { Database } from '../warehouse/database.ts';
 import { checkDisk } from './plan/estimate-disk.ts';
 import { hideSecrets } from '../storage/hide-secrets.ts';
-import { describeIdentity, type Identity, judgeIdentity } from '../storage/identity.ts';
-import { refuseKeyOfOther } from '../storage/other-accounts.ts';
 import { describeNetworkDisks } from '../storage/network-disk.ts';
 import { openApi } from '../run/open-api.ts';
 import { findMostUrgent } from '../sync/decide-exit-code.ts';
-import { assertIdentity } from '../../state/owner.ts';
 import { assertTargetIsOurs } from '../storage/open-warehouse.ts';
-import { findMissingFile, findPublishedFaults, tryPublished } from '../storage/published-fault.ts';
-import { lookForRestore } from '../storage/restore-work-file.ts';
 import { RELOAD } from '../text/reload-advice.ts';
 import type { ReadDisk } from './plan/estimate-disk.ts';
-import { workFile } from '../../state/work-file.ts';
 import { checkEndpoints } from './check-endpoints.ts';
 import { attempt, okItem, type Outcome, warningItem } from './check-outcome.ts';
+import { checkPublished } from './check-published.ts';
+import { checkStateFolder } from './check-state.ts';
 
 export interface CheckOptions {
   /** The account of the config. */
@@ -112,56 +102,6 @@ function adviseOnBoth(outcomes: readonly Outcome[]): Outcome[] {
   });
 }
 
-async function checkStateFolder(
-  settings: Settings,
-  nowMs: number,
-  ofAccount: AccountOfConfig | undefined,
-): Promise<CheckItem> {
-  try {
-    const lock = await lockStateFolder(settings.stateDir, new Date(nowMs).toISOString());
-    let warning: string | undefined;
-    try {
-      warning = await tryWorkFile(settings, ofAccount);
-    } finally {
-      await lock.release();
-    }
-    return warning === undefined
-      ? okItem('state folder', settings.stateDir)
-      : warningItem('state folder', warning);
-  } catch (error) {
-    // A run in progress is not a setup error.
-    if (error instanceof LockedError) return warningItem('state folder', error.message);
-    throw error;
-  }
-}
-
-/** Notes of the next sync about a valid state. */
-async function tryWorkFile(
-  settings: Settings,
-  ofAccount: AccountOfConfig | undefined,
-): Promise<string | undefined> {
-  const file = workFile(settings.stateDir);
-  const assertOwn = (identity: Pick<Identity, 'key' | 'isBlank'>) =>
-    refuseKeyOfOther(settings, identity, { ofAccount });
-  if (!existsSync(file)) {
-    assertOwn({ key: 'unknown', isBlank: true });
-    return (await lookForRestore(settings)).hasArchive === true
-      ? `there is no state in ${settings.stateDir}, but an archive: sluice rebuild loads it without a request`
-      : undefined;
-  }
-  const database = await Database.open({ file, folders: [dirname(file)] });
-  try {
-    // A file that no run has prepared yet has nothing to compare.
-    const meta = await readMeta(database).catch(() => new Map<string, string>());
-    assertIdentity(meta, settings);
-    const identity = await judgeIdentity(settings, database, {});
-    assertOwn(identity);
-    return identity.isBlank ? undefined : describeIdentity(identity);
-  } finally {
-    await database.release();
-  }
-}
-
 async function checkDestinations(settings: Settings): Promise<readonly Outcome[]> {
   const outcome = await attempt('destination', async () => checkDestination(settings));
   return outcome.error === undefined ? [outcome, ...(await checkPublished(settings))] : [outcome];
@@ -171,21 +111,6 @@ async function checkDestination(settings: Settings): Promise<CheckItem> {
   await assertTargetIsOurs(settings);
   const destinations = listPublishers(settings);
   return okItem('destination', destinations.map(({ place, label = place }) => label).join(', '));
-}
-
-/** Reads the published files completely; unchanged files are not reported. */
-async function checkPublished(settings: Settings): Promise<readonly Outcome[]> {
-  const tried = await attempt('published file', async () => {
-    await tryPublished(settings);
-    return okItem('published file', '');
-  });
-  if (tried.error !== undefined) return [tried];
-  const missing = findMissingFile(settings);
-  const faults = [...(missing === undefined ? [] : [missing]), ...(await findPublishedFaults(settings))];
-  return faults.map(({ detail, fix }) => ({
-    item: { name: 'published file', status: 'warning', detail, fix },
-    error: undefined,
-  }));
 }
 
 /** A key counts as accepted once any endpoint returned data; a rejected one fails at its endpoint. */

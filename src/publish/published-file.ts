@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { workFile } from '../../state/work-file.ts';
-import { LockedError, StorageError } from '../model/errors.ts';
+import { StorageError } from '../model/errors.ts';
 import type { PublishedFault } from '../model/reports.ts';
 import { DamagedFileError } from '../warehouse/database-errors.ts';
 import { checkReadable } from '../warehouse/check-readable.ts';
@@ -46,7 +46,8 @@ export async function findFileFaults(file: PublishedFile): Promise<readonly Publ
 /**
  * Reads a published file completely.
  *
- * @throws StorageError for a file that cannot be read: readers get errors, or nothing
+ * @throws StorageError for a file that cannot be read: readers get errors, or nothing; LockedError while another program
+ * has it open for writing
  */
 export async function tryFile(file: PublishedFile): Promise<void> {
   const { path, hasViews } = file;
@@ -55,8 +56,6 @@ export async function tryFile(file: PublishedFile): Promise<void> {
     const database = await openForReading(path, []);
     await checkReadable(database, hasViews ? '_sluice' : undefined).finally(() => database.release());
   } catch (error) {
-    // A program that has it open for writing blocks others, and may finish soon.
-    if (error instanceof LockedError) return;
     if (!(error instanceof DamagedFileError)) throw error;
     throw new StorageError(`${path} is damaged: readers cannot read all of it`, {
       code: 'state_damaged',

@@ -75,7 +75,7 @@ interface AnyPublisher {
   /**
    * Reads everything that readers depend on.
    *
-   * @throws StorageError for what cannot be read
+   * @throws StorageError for what cannot be read; LockedError while another program has it open for writing
    */
   tryReading?(): Promise<void>;
   /**

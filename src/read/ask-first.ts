@@ -17,6 +17,8 @@ export interface FirstAnswer {
   readonly place: SampleFacts['place'];
   /** Says that it had not ended in time. */
   readonly slowness?: string | undefined;
+  /** What in an unpaginated answer says that it is one page of several. */
+  readonly rest?: string | undefined;
 }
 
 /** Asks for a stream's first records; `from` is a start date (ISO). */
@@ -27,11 +29,11 @@ export async function askFirst(asking: Asking, stream: Stream, from?: string): P
     return toFirst(page, { pointer, kind: 'array' });
   }
   const document = await sampleDocument(asking, stream, from, MOST_RECORDS);
-  const { records, total, serverDateMs, masked, place, slowness } = document;
+  const { records, total, serverDateMs, masked, place, rest, slowness } = document;
   const hasMore = total === undefined || records.length < total;
   const page = { offset: 0, records, total, hasMore, duplicateMembers: 0, serverDateMs };
   const first = toFirst(masked === undefined ? page : { ...page, masked }, place);
-  return { ...first, slowness };
+  return { ...first, rest, slowness };
 }
 
 function toFirst(page: Page, place: SampleFacts['place']): FirstAnswer {

@@ -108,6 +108,7 @@ class DocumentIntake {
       rows: limited ? total : rows,
       headUnchanged: undefined,
       limited,
+      doubt: this.#document.place.rest,
     });
     return {
       ...decided,

@@ -8,6 +8,7 @@ import type { PagingDescription } from '../model/paging.ts';
 import { orderOf } from '../orders/orders.ts';
 import type { PageOrder } from '../orders/page-order.ts';
 import { escapeForTerminal } from '../text/redact.ts';
+import { findAnnouncedRest, listRestPaths } from './announced-rest.ts';
 import type { Stream } from '../model/stream.ts';
 import {
   type AnswerHead,
@@ -35,6 +36,8 @@ export interface RecordsPlace {
   readonly end: number | undefined;
   /** Records seen. */
   readonly count: number;
+  /** What in a whole answer says that it is one page of several; undefined if nothing does. */
+  readonly rest?: string | undefined;
 }
 
 /**
@@ -44,6 +47,8 @@ export interface RecordsPlace {
 export class DocumentReading {
   readonly #stream: Stream;
   readonly #order: PageOrder;
+  /** Where the connector's pages count all records. */
+  readonly #totalPath: readonly string[] | undefined;
   readonly #outline: DocumentOutline;
   readonly #scanner: JsonScanner;
   #head = Buffer.alloc(0);
@@ -52,10 +57,13 @@ export class DocumentReading {
   constructor(stream: Stream, paging: PagingDescription) {
     this.#stream = stream;
     this.#order = orderOf(paging);
+    this.#totalPath = paging.total === undefined ? undefined : splitPointer(paging.total);
     const { recordsPointer } = stream;
     const { morePointer } = this.#order;
     this.#outline = new DocumentOutline([
       ...DATA_PATHS,
+      ...listRestPaths(recordsPointer),
+      ...(this.#totalPath === undefined ? [] : [this.#totalPath]),
       ...(morePointer === undefined ? [] : [splitPointer(morePointer)]),
       ...(recordsPointer === undefined ? [] : [splitPointer(recordsPointer)]),
     ]);
@@ -73,7 +81,12 @@ export class DocumentReading {
   finish(answer: AnswerHead): RecordsPlace {
     this.#scanner.finish();
     this.#isWhole = true;
-    return this.judge(answer);
+    const place = this.judge(answer);
+    if (place.kind === 'object') return place;
+    this.#refusePage(answer, place);
+    const rest = findAnnouncedRest((path) => this.#outline.at(path), place);
+    const advice = `if the endpoint is paginated, set streams.${this.#stream.name}.paginated to true`;
+    return rest === undefined ? place : { ...place, rest: `${rest}; ${advice}` };
   }
 
   /** The same for an answer cut off after its beginning: what it shows so far. */
@@ -83,15 +96,22 @@ export class DocumentReading {
     const { morePointer } = this.#order;
     const more = morePointer === undefined ? undefined : this.#outline.at(splitPointer(morePointer));
     if (this.#order.announces(answer, more)) {
-      throw invalid(
-        answer,
-        'the endpoint is paginated',
-        `Set "paginated: true" for streams.${this.#stream.name} in the config.`,
-      );
+      throw this.#toPaginated(answer, 'the endpoint is paginated');
     }
     const place = this.#locate(answer);
     this.#refuseErrorAlone(answer, place);
     return place;
+  }
+
+  #refusePage(answer: AnswerHead, { count }: RecordsPlace): void {
+    const total = this.#totalPath && this.#outline.at(this.#totalPath);
+    if (total?.kind !== 'number' || !(Number(total.text) > count)) return;
+    const declared = escapeForTerminal(total.text ?? '');
+    throw this.#toPaginated(answer, `the endpoint is paginated: it sent ${count} of ${declared} records`);
+  }
+
+  #toPaginated(answer: AnswerHead, what: string): Error {
+    return invalid(answer, what, `Set "paginated: true" for streams.${this.#stream.name} in the config.`);
   }
 
   #refuseFlaw(answer: AnswerHead): void {

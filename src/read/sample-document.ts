@@ -39,6 +39,8 @@ export interface DocumentSample {
   readonly serverDateMs: number | undefined;
   /** Fields of config's `exclude` and `hash` rules that were found in the records. */
   readonly masked?: ReadonlySet<string> | undefined;
+  /** What in the whole answer says that it is one page of several. */
+  readonly rest?: string | undefined;
   /** A sentence for the user if the response had not ended in time. */
   readonly slowness: string | undefined;
 }
@@ -70,13 +72,14 @@ export async function sampleDocument(
   );
   if (place === undefined)
     throw new BugError('a response was not read', { code: 'bug', hint: 'Please report this.' });
-  const { kind, pointer, count } = place;
+  const { kind, pointer, count, rest } = place;
   return {
     records: await head.readRecords(answer, place, mostRecords),
     place: { kind, pointer },
     total: head.isWhole ? count : undefined,
     serverDateMs: answer.serverDateMs,
     masked: head.mask?.matched,
+    rest,
     slowness: head.slowness,
   };
 }

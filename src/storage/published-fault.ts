@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { isRunUnderWay } from '../../state/lock.ts';
 import { readPublishedRecord } from '../../state/published-record.ts';
+import { readRecentRuns } from '../../state/recent-runs.ts';
 import type { PublishedFault } from '../model/reports.ts';
 import type { OfflineSettings } from '../model/settings.ts';
 import { REPUBLISH_FIX } from '../publish/published-file.ts';
@@ -15,14 +15,26 @@ export async function findPublishedFaults(settings: OfflineSettings): Promise<re
   return faults;
 }
 
-/** The DuckDB file that was published before and is no longer there; undefined while it is, or without one. */
-export function findMissingFile(settings: OfflineSettings): PublishedFault | undefined {
-  const record = readPublishedRecord(settings.stateDir);
-  // The file may have another place by now.
-  if (record === undefined || record.path !== settings.readersFile || existsSync(record.path))
-    return undefined;
-  const detail = `${record.path} was published before and is missing: readers find no data`;
-  return { path: record.path, detail, fix: REPUBLISH_FIX };
+/** Destinations on this machine that were published before and are no longer there. */
+export async function findMissing(settings: OfflineSettings): Promise<readonly PublishedFault[]> {
+  const { stateDir } = settings;
+  const runs = readRecentRuns(stateDir).flatMap(({ published }) => Object.values(published ?? {}));
+  const parts = [readPublishedRecord(stateDir), ...runs];
+  const places = new Set(parts.flatMap((part) => (typeof part === 'object' ? part.path : [])));
+  const missing: PublishedFault[] = [];
+  for (const publisher of listPublishers(settings)) {
+    const { place, local } = publisher;
+    if (local === undefined || !places.has(place)) continue;
+    // What cannot be looked into is there.
+    const isThere = await publisher.inspect().then(
+      (found) => found !== undefined,
+      () => true,
+    );
+    if (isThere) continue;
+    const detail = `${place} was published before and is missing: readers find no data`;
+    missing.push({ path: place, detail, fix: REPUBLISH_FIX });
+  }
+  return missing;
 }
 
 /**

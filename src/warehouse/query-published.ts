@@ -102,9 +102,9 @@ export function lakeOf(file: string): string | undefined {
 /** Opens the published file like any reader: it blocks nobody and sees a consistent state. */
 export async function openPublished(path: string, alias?: string): Promise<Database> {
   if (!existsSync(path)) {
-    throw new ConfigError(`there is no published file at ${path} yet`, {
+    throw new ConfigError(`there is no published file at ${path}`, {
       code: 'query_failed',
-      hint: 'Run `sluice sync` first.',
+      hint: 'Run `sluice sync` first: it publishes one; fresh streams cost no request.',
       context: { path },
     });
   }

@@ -1,4 +1,13 @@
-import { existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderStatus, summarizeStatus } from '../../src/render/render-status.ts';
@@ -7,6 +16,7 @@ import { verifyState } from '../../src/commands/verify/verify.ts';
 import { queryPublished } from '../../src/warehouse/query-published.ts';
 import { changeFile, damageBlocksOf } from '../support/damage-file.ts';
 import { runCheck } from '../support/run-check.ts';
+import { startReader } from '../support/start-reader.ts';
 import { createItemsFlow, type Flow, makeItems } from '../support/sync-harness.ts';
 
 const destinations = {
@@ -199,5 +209,80 @@ describe('a published file that was deleted', () => {
     expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
     expect(existsSync(file)).toBe(true);
     expect((await check(flow)).published).toBeUndefined();
+  });
+});
+
+describe('check', () => {
+  it('says that a lake was deleted, and the sync that it advises publishes it again', async () => {
+    const flow = await createFlow(destinations['the file of a lake'].destination);
+    const lake = join(flow.folder, 'lake');
+    rmSync(lake, { recursive: true });
+    const { ok, published } = await check(flow);
+    expect(ok).toBe(true);
+    expect(published).toMatchObject({
+      status: 'warning',
+      detail: `${lake} was published before and is missing: readers find no data`,
+      fix: expect.stringMatching(/^sluice sync publishes it/) as string,
+    });
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect((await check(flow)).published).toBeUndefined();
+  });
+
+  it('warns of a file that another program has open for writing', async () => {
+    const flow = await createFlow(destinations['the file'].destination);
+    const reader = await startReader(flow.duckdbPath, 'READ_WRITE');
+    try {
+      const { ok, published } = await check(flow);
+      expect(ok).toBe(true);
+      expect(published).toMatchObject({
+        status: 'warning',
+        detail: expect.stringContaining('is open in another process') as string,
+        fix: expect.stringContaining('what the program writes into this one is lost') as string,
+      });
+    } finally {
+      await reader.close();
+    }
+  });
+});
+
+describe('an older state folder put back', () => {
+  it('is named by check and verify, which advise the sync that restores the state', async () => {
+    const flow = await createFlow(destinations['the file'].destination);
+    const older = join(flow.folder, 'older');
+    cpSync(flow.stateDir, older, { recursive: true });
+    flow.simulator.editRecords('items', () => makeItems(2_010));
+    expect((await flow.sync({ force: true })).exitCode).toBe(0);
+    rmSync(flow.stateDir, { recursive: true });
+    renameSync(older, flow.stateDir);
+    const { found } = await runCheck(flow, 'state folder');
+    const restores = expect.stringContaining('restores its state from what is published') as string;
+    const isOlder = expect.stringContaining('is older than what is published in') as string;
+    expect(found).toMatchObject({ status: 'warning', detail: isOlder, fix: restores });
+    const { items } = await verifyState(flow.settings());
+    expect(items).toContainEqual({ name: 'work file', status: 'failed', detail: isOlder, fix: restores });
+    expect(items.map(({ fix }) => fix ?? '').join(' ')).not.toContain('publishes it');
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect(await flow.query('SELECT count(*)::INTEGER AS n FROM main.items')).toEqual([{ n: 2_010 }]);
+    expect((await verifyState(flow.settings())).ok).toBe(true);
+  });
+});
+
+describe('the files of two projects that were swapped', () => {
+  it('are named by check and verify with the refusal of a sync', async () => {
+    const [one, other] = [
+      await createFlow(destinations['the file'].destination),
+      await createFlow(destinations['the file'].destination),
+    ];
+    cpSync(other.duckdbPath, `${one.duckdbPath}.new`);
+    renameSync(`${one.duckdbPath}.new`, one.duckdbPath);
+    const { report, found } = await runCheck(one, 'state folder');
+    const isOther = expect.stringContaining('was published from another state folder') as string;
+    expect(report.exitCode).toBe(2);
+    expect(found).toMatchObject({ status: 'failed', detail: isOther });
+    const { items } = await verifyState(one.settings());
+    const fixes = items.map(({ fix }) => fix ?? '').join(' ');
+    expect(fixes).toContain('A sync is refused there');
+    expect(fixes).toContain('put each back in its place');
+    await expect(one.sync()).rejects.toThrow('was published from another state folder');
   });
 });

@@ -238,6 +238,50 @@ describe('an unpaginated answer', () => {
   });
 });
 
+describe('an unpaginated answer that says that it is one of several', () => {
+  const rows = '[{"id":1},{"id":2}]';
+
+  it.each([
+    [`{"data":${rows},"total":250}`, 'total is 250'],
+    [`{"total_count":1250,"items":${rows}}`, 'total_count is 1,250'],
+    [`{"count":3,"next":null,"results":${rows}}`, 'count is 3'],
+    [`{"data":${rows},"meta":{"total":3}}`, 'meta.total is 3'],
+    [`{"content":${rows},"page":{"totalElements":9,"size":2}}`, 'page.totalElements is 9'],
+    [`{"data":${rows},"page":1,"totalPages":2}`, 'totalPages is 2'],
+    [`{"data":${rows},"has_more":true}`, 'has_more is true'],
+    [`{"data":${rows},"nextCursor":"b"}`, 'nextCursor is not empty'],
+    [`{"value":${rows},"@odata.nextLink":"https://b"}`, '@odata.nextLink is not empty'],
+    [`{"data":${rows},"links":{"next":{"href":"/b"}}}`, 'links.next is not empty'],
+  ])('has the rest in doubt: %s', (body, said) => {
+    expect(locate(body).rest).toBe(
+      `the answer has 2 records, and says that there are more (${said}); if the endpoint is paginated, set streams.${makeStream({}).name}.paginated to true`,
+    );
+  });
+
+  it('looks beside records that the config names', () => {
+    const stream = { recordsPointer: '/result/items' };
+    expect(locate(`{"result":{"items":${rows},"total":3}}`, stream).rest).toContain('(result.total is 3)');
+    expect(locate(`{"result":{"items":${rows},"total":2}}`, stream).rest).toBeUndefined();
+  });
+
+  it.each([
+    rows,
+    `{"data":${rows},"total":2,"count":2,"next":null,"nextCursor":"","has_more":false,"totalPages":1}`,
+    `{"data":${rows},"total":12.5,"meta":{"total":"many"},"pagination":{"total":2}}`,
+    '{"total":250,"next":"the object is the record"}',
+  ])('is whole where nothing says so: %s', (body) => {
+    expect(locate(body).rest).toBeUndefined();
+  });
+
+  it('is refused where the total of the connector says so', () => {
+    const error = errorOf(() => locate(`{"data":${rows},"pagination":{"total":250}}`));
+    expect(error).toMatchObject({
+      message: expect.stringContaining('the endpoint is paginated: it sent 2 of 250 records') as string,
+      hint: expect.stringContaining('"paginated: true"') as string,
+    });
+  });
+});
+
 describe('the records of an unpaginated answer', () => {
   it('are read exactly, whatever is around them and however the answer is cut', async () => {
     const names = fc.constantFrom('data', 'pagination', ...oddNames);

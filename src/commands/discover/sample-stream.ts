@@ -48,7 +48,7 @@ export async function sampleStream(asking: Asking, stream: Stream, pages: number
     masked: new Set(taken.flatMap((page) => [...(page.masked ?? [])])),
     serverDateMs: first.page.serverDateMs,
     notes: [
-      ...(first.slowness === undefined ? [] : [first.slowness]),
+      ...[first.rest, first.slowness].filter((said) => said !== undefined),
       ...noteMovedTotal(first.page, later),
       ...noteRepeatedPages(repeated),
     ],

@@ -9,17 +9,19 @@ import { workFile } from '../../../state/work-file.ts';
 import { selectStreams } from '../../config/select-streams.ts';
 import { toAbortError } from '../../model/abort.ts';
 import { type Clock, systemClock } from '../../model/clock.ts';
-import { type ExitCode, LockedError, toSyncError } from '../../model/errors.ts';
+import { type ExitCode, LockedError, PublishError, toSyncError } from '../../model/errors.ts';
 import type { CheckItem, VerifyReport } from '../../model/reports.ts';
 import { isSync } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
-import type { HeldFacts, Publisher, ReadSource, VerifyKit } from '../../publish/publisher.ts';
+import type { Damage, HeldFacts, Publisher, ReadSource, VerifyKit } from '../../publish/publisher.ts';
 import { COMPARE_FIX, REPUBLISH_FIX } from '../../publish/published-file.ts';
 import { listPublishers } from '../../publish/registry.ts';
+import { assertOwnLineage } from '../../storage/assert-lineage.ts';
 import { IS_OF_COMMIT } from '../../storage/identity.ts';
 import { describeMissing, listStateSources } from '../../storage/restore-work-file.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { Database } from '../../warehouse/database.ts';
+import { OutdatedFileError } from '../../warehouse/database-errors.ts';
 import { fingerprintTables } from '../../warehouse/fingerprint-tables.ts';
 import { type Comparison, compareFiles, type Reference } from './compare-files.ts';
 import { type HeldRows, readHeldRows } from '../rebuild/judge-readers.ts';
@@ -62,6 +64,10 @@ class Verification {
   readonly #held = new Map<string, HeldRows>();
   /** Something could not be checked because another program has it. */
   #isPartial = false;
+  /** Why a sync would not publish, at `context.path`. */
+  #refusal: PublishError | undefined;
+  /** The work file is older than what is published: a sync replaces it. */
+  #isOutdated = false;
 
   constructor(
     settings: OfflineSettings,
@@ -110,9 +116,10 @@ class Verification {
   async #verifyFiles(mayOpenWork: boolean): Promise<void> {
     const work = mayOpenWork ? await this.#verifyWork() : undefined;
     const place = workFile(this.#settings.stateDir);
-    const hasWork = existsSync(place);
+    const isThere = existsSync(place);
+    const hasWork = isThere && !this.#isOutdated;
     // A first sync that was refused leaves a work file with nothing in it.
-    const hasRows = work === undefined ? hasWork : work.checkpoints.length > 0;
+    const hasRows = work === undefined ? isThere : work.checkpoints.length > 0;
     const wasSynced = hasRows || (await listStateSources(this.#settings)).length > 0;
     let reference: Reference | undefined = work && { title: 'work file', place, facts: work };
     for (const publisher of this.#publishers) {
@@ -142,7 +149,21 @@ class Verification {
     return this.#read('work file', true, {
       path,
       open: (folders) => Database.open({ file: path, readOnly: true, folders }),
+      findDamages: (database) => this.#judgeLineage(database),
     });
+  }
+
+  /** What a sync would find where state or destination were replaced, e.g. from a backup. */
+  async #judgeLineage(database: Database): Promise<readonly Damage[]> {
+    try {
+      await assertOwnLineage(this.#settings, database);
+    } catch (error) {
+      this.#isOutdated = error instanceof OutdatedFileError;
+      if (error instanceof OutdatedFileError) return [[error.message, error.hint]];
+      // What cannot be read is told with its destination.
+      if (error instanceof PublishError) this.#refusal = error;
+    }
+    return [];
   }
 
   async #verifyTables(database: Database): Promise<void> {
@@ -159,9 +180,12 @@ class Verification {
     return COMPARE_FIX;
   }
 
-  /** A sync does not publish where the last one was refused: the cause must be fixed first. */
+  /** A sync does not publish where it is refused: the cause must be fixed first. */
   #adviseOn({ place }: Publisher, fix: string | undefined): string | undefined {
     if (fix?.includes(REPUBLISH_FIX) !== true) return fix;
+    const refusal = this.#refusal;
+    if (refusal?.context.path === place)
+      return `A sync is refused there: ${refusal.message}. ${refusal.hint}`;
     const refused = readRunFile(this.#settings.stateDir).find(isSync)?.error;
     const isSame = refused?.code === 'publish_refused' && refused.message.includes(place);
     return isSame ? `The last sync was refused there: ${refused.message}. ${refused.hint}` : fix;

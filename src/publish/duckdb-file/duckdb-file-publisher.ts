@@ -148,14 +148,18 @@ export class DuckdbFilePublisher implements ClosedPublisher {
       kit.addMissing(`there is no ${path}`, adviseForUnpublished(kit.wasSynced));
       return undefined;
     }
-    if (this.#record() !== undefined && !this.#isLeft())
-      kit.add(
-        'failed',
-        `${path} is not the file that was published last`,
-        (await this.#isReplaceable())
-          ? `If you did not put it there, ${REPUBLISH_FIX}`
-          : await adviseOn(this.#file()),
-      );
+    if (this.#record() !== undefined && !this.#isLeft()) {
+      const detail = `${path} is not the file that was published last`;
+      if (!kit.hasWork)
+        kit.add(
+          'warning',
+          detail,
+          'The next sync continues from it. If it is the wrong one, put the right one in its place first.',
+        );
+      else if (await this.#isReplaceable())
+        kit.add('failed', detail, `If you did not put it there, ${REPUBLISH_FIX}`);
+      else kit.add('failed', detail, await adviseOn(this.#file()));
+    }
     const facts = await kit.read({
       path,
       open: async (folders) => {
