@@ -69,7 +69,7 @@ export async function readStatus(
   const held = known ?? nothingHeld;
   // What is missing in a lake that is read here is told with its rows.
   const faultsTold = held.losses.length === 0 ? faults : faults.filter(({ path }) => path === readersFile);
-  const told = { unsettled, unpublished: listUnpublished(runs), unavailable: listUnavailable(runs) };
+  const told = { runs, unsettled, unpublished: listUnpublished(runs), unavailable: listUnavailable(runs) };
   return {
     duckdbPath: readersFile,
     published: published && { bytes: published.size, modifiedAt: published.mtime.toISOString() },
@@ -146,6 +146,7 @@ interface Held {
 
 /** What the run file says of streams, by `nameScan`. */
 interface Told {
+  readonly runs: readonly RunReport[];
   readonly unsettled: ReadonlyMap<string, UnsettledAttempt>;
   readonly unpublished: ReadonlyMap<string, string>;
   readonly unavailable: ReadonlySet<string>;
@@ -224,7 +225,7 @@ async function countRows(database: Database, table: string, slice: string): Prom
 function describeStream(
   stream: Stream,
   { facts, quarantined, losses, unproved }: Held,
-  { unsettled, unpublished, unavailable }: Told,
+  { runs, unsettled, unpublished, unavailable }: Told,
   nowMs: number,
 ): StreamStatusRow {
   const name = nameOf(stream);
@@ -242,6 +243,7 @@ function describeStream(
     ...(checkpoint === undefined && unavailable.has(name) && { isUnavailable: true }),
     ...(!isUnpublished && checkpoint === undefined && rows !== undefined && { isReset: true }),
     verdict: checkpoint?.lastVerdict as Verdict | undefined,
+    ...(checkpoint?.lastVerdict === 'unverified' && { doubt: findDoubt(runs, checkpoint) }),
     unsettled: unsettled.get(name),
     rows,
     quarantined: quarantined.get(name) ?? 0,
@@ -259,6 +261,11 @@ function describeStream(
     keyColumns: checkpoint?.keyFields,
     keyState: keyState(checkpoint),
   };
+}
+
+function findDoubt(runs: readonly RunReport[], { stream, slice, runId }: Checkpoint): string | undefined {
+  const run = runs.find((one) => one.runId === runId);
+  return run?.streams.find((one) => one.stream === stream && one.slice === slice)?.reasons[0];
 }
 
 function isUnproved(unproved: UnprovedStreams, stream: Stream): boolean {

@@ -58,6 +58,12 @@ export function describeWrongKey(
   );
 }
 
+/** For a configured key that many rows share, though fewer than would refute it. */
+export function describeFittingKey(stream: Stream, fitting: readonly string[]): string {
+  const key = fitting.join(', ');
+  return `(${key}) tells all rows apart: if it is their key, set streams.${stream.name}.key to [${key}]`;
+}
+
 /** A key that rows repeat which a stream with `write: append` keeps. */
 export function describeRepeatedKey(stream: Stream, key: readonly string[]): KeyMisfitError {
   return new KeyMisfitError(

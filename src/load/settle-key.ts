@@ -11,7 +11,7 @@ import { dropEqualRows, findDuplicatePositions } from './confirm-duplicates.ts';
 import { doHeldRowsRepeat } from './key-doubt.ts';
 import { findColumn, groupByField, resolveField, storedNames, withCompanions } from './key-columns.ts';
 import { findKeyWithoutDate, shedDate } from './key-without-date.ts';
-import { describeRepeatedKey, describeWrongKey } from './refuse-scan.ts';
+import { describeFittingKey, describeRepeatedKey, describeWrongKey } from './refuse-scan.ts';
 import type { Loading } from '../run/run-context.ts';
 import { type FullRefresh, readInFull, type Step } from '../run/step.ts';
 import type { PlannedScan } from '../run/turn.ts';
@@ -52,17 +52,21 @@ export async function settleKey(
 ): Promise<Step<SettledKey>> {
   const { stream } = planned;
   if (stream.key.kind !== 'fields') return settleLearnedKey(context, planned, scan, facts);
-  const configured = { ...facts, fields: stream.key.fields };
-  const key = await checkConfiguredKey(context, stream, scan, configured);
-  const isNew = key !== undefined && key.columns.join() !== planned.checkpoint?.keyFields?.join();
+  const done = await checkConfiguredKey(context, planned, scan, { ...facts, fields: stream.key.fields });
+  const { key } = done;
+  const isNew = key !== undefined && isNewKey(planned, key.columns);
   if (isNew && (await isRepeatedByKept(context, stream, key.columns, facts.columns)))
     throw describeRepeatedKey(stream, key.columns);
-  return { done: { key, notes: [] } };
+  return { done };
+}
+
+function isNewKey({ checkpoint }: PlannedScan, key: readonly string[]): boolean {
+  return key.join() !== checkpoint?.keyFields?.join();
 }
 
 async function checkConfiguredKey(
   { database }: Loading,
-  stream: Stream,
+  planned: PlannedScan,
   scan: FetchedScan,
   {
     rows,
@@ -70,23 +74,30 @@ async function checkConfiguredKey(
     candidates,
     cursor,
     uniqueBy,
-    fields: named,
-  }: KeyFacts & {
-    readonly fields: readonly string[];
-  },
-): Promise<PreparedKey | undefined> {
-  if (rows === 0) return findConfiguredKey(named, columns);
-  const fields = named.map((field) => resolveField(stream, 'key', field, columns));
+    ...named
+  }: KeyFacts & { readonly fields: readonly string[] },
+): Promise<SettledKey> {
+  const { stream } = planned;
+  if (rows === 0) return { key: findConfiguredKey(named.fields, columns), notes: [] };
+  const fields = named.fields.map((field) => resolveField(stream, 'key', field, columns));
   await refuseMissingKeys(database, stream, fields, columns);
   const names = withCompanions(fields, columns);
   const isUnique = uniqueBy?.every((name) => names.includes(name)) === true;
   const duplicates = isUnique ? 0 : await countDuplicates(database, INCOMING, names);
   // Pages that moved repeat rows: that says nothing about the key.
-  if (scan.verdict !== 'drifted' && (await areMost(database, duplicates))) {
-    const fitting = await findKey(database, proposeKeys(candidates, cursor));
-    throw describeWrongKey(stream, scan.rows, duplicates, fitting);
-  }
-  return { columns: names, origin: 'config', ...(await keepLastOfKey(database, names, duplicates)) };
+  const isDoubtful = duplicates >= FEWEST_REPEATS && scan.verdict !== 'drifted';
+  const isWrong = isDoubtful && (await areMost(database, duplicates));
+  const fitting =
+    isWrong || (isDoubtful && isNewKey(planned, names))
+      ? await findKey(database, proposeKeys(candidates, cursor))
+      : undefined;
+  if (isWrong) throw describeWrongKey(stream, scan.rows, duplicates, fitting);
+  const key: PreparedKey = {
+    columns: names,
+    origin: 'config',
+    ...(await keepLastOfKey(database, names, duplicates)),
+  };
+  return { key, notes: fitting === undefined ? [] : [describeFittingKey(stream, fitting)] };
 }
 
 async function settleLearnedKey(
@@ -163,7 +174,6 @@ async function isRepeatedByKept(
 const FEWEST_REPEATS = 10;
 
 async function areMost(database: Loading['database'], duplicates: number): Promise<boolean> {
-  if (duplicates < FEWEST_REPEATS) return false;
   return duplicates * 2 > (await database.count(`SELECT count(*) FROM ${INCOMING}`));
 }
 

@@ -87,6 +87,8 @@ export interface StreamStatusRow {
   readonly slice: string;
   /** Of the last scan that was committed; `unsettled` has what came after it. */
   readonly verdict: Verdict | undefined;
+  /** Why the verdict is `unverified`, if the run that found it is still on record. */
+  readonly doubt?: string | undefined;
   /** The last attempt, if it failed or stopped. */
   readonly unsettled: UnsettledAttempt | undefined;
   readonly rows: number | undefined;

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { parseCorrectedTimes } from '../../state/corrected-times.ts';
 import { readMeta } from '../../state/migrations.ts';
 import type { SqlSession } from '../model/sql.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -7,9 +8,11 @@ import type { Lineage } from './publisher.ts';
 
 /** The commits of an open file. */
 export async function readLineage(database: Database): Promise<Lineage> {
+  const meta = await readMeta(database);
   return {
-    generation: (await readMeta(database)).get('generation'),
+    generation: meta.get('generation'),
     runs: await readRuns(database, '_sluice.runs'),
+    corrected: parseCorrectedTimes(meta),
   };
 }
 

@@ -132,6 +132,8 @@ export interface Lineage {
   readonly generation: string | undefined;
   /** Start of each run by id, ms: equal ids given by users may be different runs. Empty if they are not known. */
   readonly runs: ReadonlyMap<string, number>;
+  /** Times (ms) that later starts were set to, once the clock that had recorded them was right again. */
+  readonly corrected?: ReadonlySet<number>;
 }
 
 /** The state that a destination carries. */

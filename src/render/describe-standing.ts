@@ -25,6 +25,7 @@ export function describeStanding(streams: Streams, publishing: Publishing): read
     describeUnpublished(streams, publishing),
     describeReset(streams),
     describeUnfinished(streams),
+    describeDoubts(streams),
     describeUnavailable(streams),
     describeDue(streams),
     describeUncounted(streams),
@@ -68,6 +69,20 @@ function describeUnfinished(streams: Streams): string {
   ]
     .filter((text) => text !== '')
     .join('\n');
+}
+
+/** What keeps the last scan of a stream from being verified. */
+function describeDoubts(streams: Streams): string {
+  const rows = streams.filter(({ doubt }) => doubt !== undefined);
+  const more = rows.length - MOST_NAMES;
+  return [
+    ...rows
+      .slice(0, MOST_NAMES)
+      .map(({ stream, slice, doubt = '' }) =>
+        toSafeLine(`${nameScan(stream, slice)} is not verified: ${doubt}.`),
+      ),
+    ...(more > 0 ? [`Nor are ${formatCountOf(more, 'more stream')}; sluice report has the reasons.`] : []),
+  ].join('\n');
 }
 
 function describeUnavailable(streams: Streams): string {

@@ -5,7 +5,7 @@ import { workFile } from '../../state/work-file.ts';
 import { PublishError } from '../model/errors.ts';
 import type { OfflineSettings, Settings } from '../model/settings.ts';
 import { readLineage, toRunId } from '../publish/lineage.ts';
-import type { CarriedState, Lineage, PublishedState, Publisher } from '../publish/publisher.ts';
+import type { Lineage, PublishedState, Publisher } from '../publish/publisher.ts';
 import { listPublishers } from '../publish/registry.ts';
 import type { Database } from '../warehouse/database.ts';
 import { OutdatedFileError } from '../warehouse/database-errors.ts';
@@ -65,16 +65,23 @@ export async function isPublishedFrom(work: Lineage, found: PublishedState): Pro
 }
 
 /** `newer`: what is published has all commits of the work file and more. */
-export function compareLineages(work: Lineage, { generation, runs }: Lineage): 'known' | 'newer' | 'other' {
+export function compareLineages(work: Lineage, published: Lineage): 'known' | 'newer' | 'other' {
+  const { generation, runs } = published;
   if (generation === undefined || generation === work.generation) return 'known';
   const areBoth = (runId: string) => {
-    const at = work.runs.get(runId);
+    const [at, there] = [work.runs.get(runId), runs.get(runId)];
     // A destination without its state has no times.
-    return at !== undefined && (runs.size === 0 || at === runs.get(runId));
+    if (at === undefined || runs.size === 0 || at === there) return at !== undefined;
+    return there !== undefined && (isCorrected(work, at, there) || isCorrected(published, there, at));
   };
   if (areBoth(toRunId(generation))) return 'known';
   if (runs.size === 0) return 'other';
   return work.generation === undefined || areBoth(toRunId(work.generation)) ? 'newer' : 'other';
+}
+
+/** Whether a start that was recorded by a clock ahead was corrected in one place, and not yet in the other. */
+function isCorrected({ corrected }: Lineage, at: number, elsewhere: number): boolean {
+  return elsewhere > at && corrected?.has(at) === true;
 }
 
 /** Checks a destination again right before it is replaced. */
@@ -91,7 +98,7 @@ export async function prepareSecondLook(settings: OfflineSettings, database: Dat
   return async (place, generation) => {
     if (generation === undefined || generation === own || known.has(toRunId(generation))) return;
     const publisher = listPublishers(settings).find((one) => one.place === place);
-    throw await describeRefusal(settings, { place, state: publisher?.state }, generation, 'other');
+    throw await describeRefusal(settings, publisher ?? { place }, generation, 'other');
   };
 }
 
@@ -124,11 +131,13 @@ async function describeRefusal(
 }
 
 /** What a refusal says about a destination. */
-type Destination = Pick<Publisher, 'place'> & { readonly state?: CarriedState | undefined };
+type Destination = Pick<Publisher, 'place'> & Partial<Pick<Publisher, 'name' | 'state'>>;
 
 // A destination without its state cannot restore it: with the folder moved away, nothing is left to continue from.
-async function describeWayOut(stateDir: string, { place, state }: Destination): Promise<string> {
-  const onward = `To continue from this folder, move ${basename(place)} away.`;
+async function describeWayOut(stateDir: string, { name, place, state }: Destination): Promise<string> {
+  const isMovable = name === undefined || name === 'duckdb' || name === 'parquet';
+  const aside = isMovable ? `move ${basename(place)} away` : 'name another schema in the config';
+  const onward = `To continue from this folder, ${aside}.`;
   if (state === undefined) return onward;
   const back = (await state.isHeld())
     ? `To continue from what is published, move ${stateDir} away: the state is restored from it.`

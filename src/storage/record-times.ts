@@ -1,4 +1,5 @@
 import { readCheckpointsAfter, writeCheckpoint } from '../../state/checkpoints.ts';
+import { addCorrectedTime } from '../../state/corrected-times.ts';
 import { HOUR_MS } from '../model/dates.ts';
 import { readMeta, writeMeta } from '../../state/migrations.ts';
 import { limitRunTimes } from '../../state/run-file.ts';
@@ -76,6 +77,7 @@ export async function correctFutureTimes<T extends Checkpoint | undefined>(
   const count = await database.transaction(async () => {
     const limited = await limitTimes(database, nowIso);
     await writeMeta(database, ...nameLastTime(nowMs));
+    await addCorrectedTime(database, nowIso);
     return limited;
   });
   limitRunTimes(settings.stateDir, nowIso);

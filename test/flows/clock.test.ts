@@ -1,3 +1,4 @@
+import { cpSync, renameSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createRowsFlow, dateOf, type Row } from '../support/rows-api.ts';
 import { DAY_MS, HOUR_MS, START_MS, streamOf } from '../support/sync-harness.ts';
@@ -73,6 +74,20 @@ describe('a clock that was years ahead once', () => {
     const [open] = await machine.flow.query(`SELECT count(*) AS n, count(DISTINCT id) AS ids
       FROM main.items_history WHERE _valid_from <= '${nowIso}' AND (_valid_to > '${nowIso}' OR _valid_to IS NULL)`);
     expect(open).toEqual({ n: 14, ids: 14 });
+  });
+
+  it('leaves a file of that time one of its own: put back from a backup, it is replaced', async () => {
+    const machine = createSkewed();
+    const { duckdbPath } = machine.flow;
+    machine.setWrong(YEARS_MS);
+    await machine.syncAfter(0);
+    cpSync(duckdbPath, `${duckdbPath}.older`);
+    machine.setWrong(0);
+    expect(warned(await machine.syncAfter(1))).toContain('were set to now');
+    renameSync(`${duckdbPath}.older`, duckdbPath);
+    expect((await machine.syncAfter(1)).exitCode).toBe(0);
+    const [found] = await machine.flow.query('SELECT count(*)::INTEGER AS n FROM main.items');
+    expect(found).toEqual({ n: machine.held().length });
   });
 
   it('stays corrected in a rebuild, for rows that it brings back as well', async () => {

@@ -6,6 +6,7 @@ import { maintainLakes } from '../../src/commands/maintain-lakes.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
 import type { SyncError } from '../../src/model/errors.ts';
 import { Database } from '../../src/warehouse/database.ts';
+import { quoteIdentifier, quoteLiteral } from '../../src/warehouse/identifiers.ts';
 import { openLakeReader, openReader } from '../support/ducklake-reader.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { hookSteps } from '../support/io-steps.ts';
@@ -17,7 +18,7 @@ import {
   startPostgres,
 } from '../support/lake-servers.ts';
 import { countRuns, createRandom, hasTurn } from '../support/seeds.ts';
-import { createItemsFlow, DAY_MS, type FlowConfig, makeItems } from '../support/sync-harness.ts';
+import { createItemsFlow, DAY_MS, type FlowConfig, makeItems, START_MS } from '../support/sync-harness.ts';
 import {
   change,
   describeLakehouse,
@@ -191,6 +192,51 @@ function describeLake(title: string, place: number, getSite: () => Site): void {
           }).toEqual({ where, n: [wanted] });
         }
         reader.close();
+      }
+    });
+
+    it('gives filters every row of columns that had no value at first', async () => {
+      const daily = { key: ['id'], cursor: { field: 'date' }, history: true } as const;
+      const dayOf = (day: number) => new Date(START_MS + day * DAY_MS).toISOString().slice(0, 10);
+      // Enough rows for a file of their own each day; of those of the day before, three are restated from the second day on.
+      const rowsOf = (day: number) => [
+        ...Array.from({ length: 40 }, (_, id) => ({ id, date: dayOf(Math.floor(id / 4) - 9), grade: 1 })),
+        ...Array.from({ length: 20 * day }, (_, at) => {
+          const came = Math.floor(at / 20) + 1;
+          return { id: 40 + at, date: dayOf(came), grade: at % 20 > 16 && came < day ? 2 : 1 };
+        }),
+      ];
+      const lake = await getSite().create(rowsOf(0), { stream: daily });
+      for (let day = 0; day < 6; day += 1) {
+        setRecords(lake.flow, rowsOf(day));
+        await syncWell(lake.flow);
+        const reader = await lake.open();
+        await reader.run(`ATTACH ${quoteLiteral(lake.flow.duckdbPath)} AS file (READ_ONLY)`);
+        const columns = await reader.rows(
+          `SELECT table_name AS t, column_name AS c FROM duckdb_columns() WHERE database_name = 'file' AND schema_name = 'main'`,
+        );
+        for (const { t, c } of columns) {
+          const [table, column] = [String(t), quoteIdentifier(String(c))];
+          const [bounds] = await reader.rows(
+            `SELECT min(${column})::VARCHAR AS least, max(${column})::VARCHAR AS greatest FROM file.main.${table}`,
+          );
+          const { least, greatest } = bounds ?? {};
+          const tell = (of: string) =>
+            reader.rows(
+              `SELECT (SELECT min(${column})::VARCHAR || max(${column})::VARCHAR FROM ${of}) AS bounds,
+                 (SELECT count(*) FROM ${of} WHERE ${column} <= ${quoteLiteral(String(least))}) AS first,
+                 (SELECT count(*) FROM ${of} WHERE ${column} >= ${quoteLiteral(String(greatest))}) AS last`,
+            );
+          const about = { day, table, column };
+          if (least === null) continue;
+          expect({ ...about, found: await tell(`lake.main.${table}`) }).toEqual({
+            ...about,
+            found: await tell(`file.main.${table}`),
+          });
+        }
+        reader.close();
+        await expectVerified(lake.flow, 'DuckLake');
+        await lake.flow.clock.sleep(DAY_MS);
       }
     });
 

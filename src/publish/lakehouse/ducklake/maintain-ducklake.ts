@@ -4,7 +4,7 @@ import { onOneThread } from '../../../warehouse/on-one-thread.ts';
 import type { Maintenance } from '../lakehouse.ts';
 import { LAKE, locateInLake, nameInLake, OWN_TABLES } from '../names.ts';
 import { AUTHOR } from './inspect-ducklake.ts';
-import { loosenTextBounds } from './text-bounds.ts';
+import { loosenBounds } from './loosen-bounds.ts';
 import { formatCount, formatCountOf } from '../../../text/format-count.ts';
 
 interface Job extends Maintenance {
@@ -36,7 +36,7 @@ async function maintain(job: Job): Promise<void> {
     `ducklake_merge_adjacent_files(${lake})`,
     `ducklake_rewrite_data_files(${lake}, delete_threshold => ${keepMs === 0 ? '0.0' : '0.1'})`,
   ]) {
-    await loosenTextBounds(database, job.schema);
+    await loosenBounds(database, job.schema);
     await database.transaction(async () => {
       await nameTransaction(job);
       await database.run(`CALL ${work}`);

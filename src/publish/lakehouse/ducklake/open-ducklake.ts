@@ -11,7 +11,7 @@ import { LAKE, toLakeSchema } from '../names.ts';
 import { createStoreSecret, listStoreExtensions, openEngine } from '../open-engine.ts';
 import { attachLock } from './catalog-lock.ts';
 import { describeDuckLakeFailure, MissingLakeError } from './describe-ducklake-failure.ts';
-import { loosenTextBounds } from './text-bounds.ts';
+import { loosenBounds } from './loosen-bounds.ts';
 
 /** See `Lakehouse.open`. A catalog that has its data elsewhere belongs to others. */
 export async function openDuckLake(
@@ -76,7 +76,7 @@ async function attachLake(
   await session.run(
     `ATTACH ${quoteLiteral(`ducklake:${source}`)} AS ${quoteIdentifier(LAKE)} (${options.join(', ')})`,
   );
-  if (mode === 'create') await loosenTextBounds(session, lake.schema);
+  if (mode === 'create') await loosenBounds(session, lake.schema);
 }
 
 /** Also true for the empty file that a killed first run leaves. */

@@ -1,0 +1,71 @@
+import type { SqlSession } from '../../../model/sql.ts';
+import { quoteLiteral } from '../../../warehouse/identifiers.ts';
+import { toLakeSchema } from '../names.ts';
+import { METADATA } from './inspect-ducklake.ts';
+
+/** Types of columns in a catalog, as the beginning of their names. */
+interface TypeGroup {
+  readonly begins: string;
+  /** A value of the type, as text. */
+  readonly least: string;
+  /** The type in which bounds are compared; as texts if missing. */
+  readonly compared?: string;
+}
+
+const GROUPS: readonly TypeGroup[] = [
+  { begins: 'varchar', least: '' },
+  { begins: 'json', least: '' },
+  { begins: 'int', least: '0', compared: 'HUGEINT' },
+  { begins: 'uint', least: '0', compared: 'HUGEINT' },
+  { begins: 'decimal', least: '0', compared: 'DOUBLE' },
+  { begins: 'float', least: '0', compared: 'DOUBLE' },
+  { begins: 'date', least: '0001-01-01', compared: 'TIMESTAMP' },
+  { begins: 'timestamptz', least: '0001-01-01 00:00:00+00', compared: 'TIMESTAMP' },
+  { begins: 'timestamp', least: '0001-01-01 00:00:00', compared: 'TIMESTAMP' },
+];
+
+/**
+ * Has the catalog know no upper bound of a column where the next commit could give it wrong ones: a filter then finds no
+ * row beyond them. Two things leave a table without bounds: no values in its first files, as of the end of a version in
+ * a history, and a file without bounds, as of long Japanese texts. The extension (of DuckDB 1.5.5) keeps none
+ * then, also where values come later, and at some commit takes the bounds of that file for the table's. With a lower
+ * bound alone it adds to that one, and filters skip nothing.
+ *
+ * Call it outside of a transaction, before each that may write rows: it changes the catalog's own tables.
+ */
+export async function loosenBounds(session: SqlSession, schema: string): Promise<void> {
+  const schemas = (['main', '_sluice'] as const).map((stored) => quoteLiteral(toLakeSchema(schema, stored)));
+  // A file beyond the table's bounds shows that this has happened already.
+  const due = await session.all(
+    `SELECT DISTINCT b.table_id, b.column_id, c.column_type FROM ${METADATA}.ducklake_table_column_stats AS b
+       JOIN ${METADATA}.ducklake_column AS c USING (table_id, column_id) JOIN ${METADATA}.ducklake_table AS t USING (table_id)
+       JOIN ${METADATA}.ducklake_schema AS s USING (schema_id)
+       LEFT JOIN ${METADATA}.ducklake_file_column_stats AS f ON f.table_id = b.table_id AND f.column_id = b.column_id
+       WHERE c.end_snapshot IS NULL AND t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND s.schema_name IN (${schemas.join(', ')})
+         AND (b.min_value IS NULL OR b.max_value IS NOT NULL) AND (${GROUPS.map(describeDue).join(' OR ')})`,
+  );
+  for (const { begins, least } of GROUPS) {
+    const columns = due
+      .filter(({ column_type: type }) => groupOf(String(type))?.begins === begins)
+      .map((row) => `(${Number(row['table_id'])}, ${Number(row['column_id'])})`);
+    if (columns.length === 0) continue;
+    await session.run(
+      `UPDATE ${METADATA}.ducklake_table_column_stats SET min_value = ${quoteLiteral(least)}, max_value = NULL
+         WHERE (table_id, column_id) IN (${columns.join(', ')})`,
+    );
+  }
+}
+
+function groupOf(type: string): TypeGroup | undefined {
+  return GROUPS.find(({ begins }) => type.startsWith(begins));
+}
+
+function describeDue(group: TypeGroup): string {
+  const { begins, compared } = group;
+  const value = (name: string) => (compared === undefined ? name : `TRY_CAST(${name} AS ${compared})`);
+  const others = GROUPS.filter((one) => one !== group && one.begins.startsWith(begins));
+  const isOther = others.map((one) => ` AND NOT starts_with(c.column_type, ${quoteLiteral(one.begins)})`);
+  return `starts_with(c.column_type, ${quoteLiteral(begins)})${isOther.join('')} AND (b.min_value IS NULL AND b.max_value IS NULL
+    OR f.value_count > 0 AND (f.min_value IS NULL OR f.max_value IS NULL)
+    OR ${value('f.min_value')} < ${value('b.min_value')} OR ${value('f.max_value')} > ${value('b.max_value')})`;
+}
