@@ -7,3 +7,5 @@ export const FILE_KIND = 'kind';
 export const FILE_SOURCES = 'sources';
 /** The entry that says which config it belongs to: its path from the file's folder. */
 export const FILE_CONFIG = 'config';
+/** Entry with a checksum of the rows and views of the file; missing where it is too large to read in every sync. */
+export const FILE_CONTENT = 'content';

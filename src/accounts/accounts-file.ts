@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { z } from 'zod';
-import { FILE_CONFIG, FILE_KIND, FILE_SOURCES } from '../../state/file-kind.ts';
+import { FILE_CONFIG, FILE_CONTENT, FILE_KIND, FILE_SOURCES } from '../../state/file-kind.ts';
 import { readMeta } from '../../state/migrations.ts';
 import { resolveLinks } from '../files/real-paths.ts';
 import { PublishError } from '../model/errors.ts';
@@ -11,6 +11,9 @@ import { version } from '../model/version.ts';
 import { listNames } from '../text/list-names.ts';
 import type { AttachedAccount } from '../warehouse/attach-accounts.ts';
 import { isUnknownTable } from '../warehouse/database-errors.ts';
+import { checkReadable } from '../warehouse/check-readable.ts';
+import type { Database } from '../warehouse/database.ts';
+import { fingerprintTables } from '../warehouse/fingerprint-tables.ts';
 import { lookInto } from '../warehouse/look-into.ts';
 
 /** What a file for several accounts contains: their rows, or views over their lakes. */
@@ -22,7 +25,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** Files of an earlier format are written again. */
-const FORMAT = 2;
+const FORMAT = 3;
 
 const sourceSchema = z.object({
   account: z.string(),
@@ -159,4 +162,31 @@ export async function writeSources(
   ]);
   if (config === undefined) return;
   await session.run('INSERT INTO _sluice.meta VALUES ($1, $2)', [FILE_CONFIG, describeConfig(file, config)]);
+}
+
+/** Records what a file with rows contains now, to see later whether another program has changed it. */
+export async function writeContent(database: Database): Promise<void> {
+  await database.run('INSERT INTO _sluice.meta VALUES ($1, $2)', [FILE_CONTENT, await sumContent(database)]);
+}
+
+/** Whether all values of a file can be read, and are those that it was written with, as far as that is recorded. */
+export async function hasItsContent(file: string): Promise<boolean> {
+  const compare = async (database: Database) => {
+    await checkReadable(database);
+    const written = (await readMeta(database)).get(FILE_CONTENT);
+    // What another program left there may not be readable as a table.
+    return written === undefined || written === (await sumContent(database).catch(() => undefined));
+  };
+  return (await lookInto(file, compare)) === true;
+}
+
+/** A checksum of all rows but those of `_sluice.meta`, and of the names of the views. */
+async function sumContent(database: Database): Promise<string> {
+  const tables = await fingerprintTables(database, { '_sluice.meta': 'false' });
+  const views = await database.all(
+    `SELECT schema_name AS schema, view_name AS view FROM duckdb_views()
+       WHERE database_name = current_database() AND NOT internal ORDER BY ALL`,
+  );
+  const content = JSON.stringify([[...tables.values()], views]);
+  return createHash('sha256').update(content).digest('hex');
 }

@@ -20,12 +20,17 @@ import {
   findBrokenAccount,
   type FoundAccounts,
 } from '../warehouse/attach-accounts.ts';
-import { checkReadable } from '../warehouse/check-readable.ts';
 import { Database } from '../warehouse/database.ts';
 import { READ_EACH_SYNC_BYTES } from '../warehouse/fingerprint-file.ts';
 import { interruptOnAbort } from '../warehouse/interrupt-on-abort.ts';
-import { lookInto } from '../warehouse/look-into.ts';
-import { type AccountsFileKind, describeSources, readSources, writeSources } from './accounts-file.ts';
+import {
+  type AccountsFileKind,
+  describeSources,
+  hasItsContent,
+  readSources,
+  writeContent,
+  writeSources,
+} from './accounts-file.ts';
 import { refuseForeign, refuseLost } from './own-published.ts';
 
 /** How long to wait for another process that writes the same file, ms: what it has read may be outdated. */
@@ -58,7 +63,7 @@ type Job = AccountsFileJob & FoundAccounts;
 
 /**
  * Makes a file from the files of accounts and puts it in its place, whole or not at all (invariant 4). A file made from
- * the same commits is left alone, unless it is damaged. After a kill at any point there is the old file or the new one,
+ * the same commits is left alone, unless it is damaged, or another program has changed it. After a kill at any point there is the old file or the new one,
  * and the next call removes temporary files.
  *
  * @throws PublishError: 2 if the file there must not be replaced, 6 if something failed; LockedError (75); the signal's own error.
@@ -160,6 +165,9 @@ async function build(job: Job, file: string, before: string | undefined): Promis
       await job.fill(database, found);
       await writeSources(database, job.file, job, sources);
       await database.checkpoint();
+      if (job.kind === 'views' || statSync(file).size > READ_EACH_SYNC_BYTES) return true;
+      await writeContent(database);
+      await database.checkpoint();
       return true;
     });
   } catch (error) {
@@ -172,14 +180,9 @@ async function build(job: Job, file: string, before: string | undefined): Promis
   }
 }
 
-/** Whether all values of a file can be read; one that is too large to read after every run counts as intact. */
+/** Whether a file is as it was written; one that is too large to read after every run counts as such. */
 async function isIntact(file: string): Promise<boolean> {
-  if (statSync(file).size > READ_EACH_SYNC_BYTES) return true;
-  const read = async (database: Database) => {
-    await checkReadable(database);
-    return true;
-  };
-  return (await lookInto(file, read)) === true;
+  return statSync(file).size > READ_EACH_SYNC_BYTES || hasItsContent(file);
 }
 
 function assertIsComplete(file: string): void {

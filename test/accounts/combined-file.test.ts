@@ -116,6 +116,23 @@ describe('publishCombined', () => {
     expect(await publish()).toMatchObject({ isReplaced: true });
   });
 
+  it.each([
+    'DELETE FROM t WHERE id = 1',
+    'UPDATE t SET id = 0',
+    'ALTER TABLE t ADD COLUMN more INTEGER',
+    'CREATE TABLE more (n INTEGER)',
+    'CREATE VIEW more AS FROM t',
+  ])('is written again where another program has changed it: %s', async (statement) => {
+    const { file, publish } = await makeWorld();
+    await publish();
+    const before = (await queryCopy(file, 'FROM t ORDER BY ALL')).rows;
+    expect(await publish()).toMatchObject({ isReplaced: false });
+    await changeFile(file, statement);
+    expect(await publish()).toMatchObject({ isReplaced: true });
+    expect((await queryCopy(file, 'FROM t ORDER BY ALL')).rows).toEqual(before);
+    expect(await publish()).toMatchObject({ isReplaced: false });
+  });
+
   it('takes no rows of a lake with a damaged file, names it, and leaves the earlier file as it is', async () => {
     const folder = makeFolder();
     const lake = join(folder, 'lake');
