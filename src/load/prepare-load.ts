@@ -1,4 +1,4 @@
-import { type Checkpoint, sliceIdOf } from '../model/stream.ts';
+import { type Checkpoint, type Stream, sliceIdOf } from '../model/stream.ts';
 import {
   type CandidateColumn,
   chooseCursorCandidate,
@@ -92,6 +92,7 @@ export async function prepareLoad(
   await refuseRemaskedLoad(database, turn, { key, columns, columnChanges: changes });
   if (scan.plan.mode === 'incremental' && tableExisted && isKeyFormatChanged(key?.columns, changes))
     return { instead: readInFull('its key columns have different types now') };
+  const range = await readCursorRange(context, columns, cursorColumn);
   const load: PreparedLoad = {
     columns,
     columnChanges: changes,
@@ -115,10 +116,18 @@ export async function prepareLoad(
       ...describeFindings(rejected, held),
       ...(rejected.count > 0 ? [] : findUnmatchedRules(context, stream, scan, held)),
       ...(await describeMisfits(database, stream, columns)),
+      ...(rows > 0 && range.newestCursor === undefined ? describeDatelessCursor(stream) : []),
     ],
-    ...(await readCursorRange(context, columns, cursorColumn)),
+    ...range,
   };
   return { done: load };
+}
+
+function describeDatelessCursor({ name, cursor }: Stream): readonly string[] {
+  if (cursor.kind !== 'field') return [];
+  return [
+    `no record has a date in the cursor field ${cursor.field}, so each sync reads everything: set streams.${name}.cursor.field to a field of dates`,
+  ];
 }
 
 async function listCandidates(

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { isRunUnderWay } from '../../state/lock.ts';
 import { readPublishedRecord } from '../../state/published-record.ts';
 import { readRecentRuns } from '../../state/recent-runs.ts';
@@ -15,7 +16,7 @@ export async function findPublishedFaults(settings: OfflineSettings): Promise<re
   return faults;
 }
 
-/** Destinations on this machine that were published before and are no longer there. */
+/** Destinations on this machine that were published before and are no longer there, unless `findFaults` tells it. */
 export async function findMissing(settings: OfflineSettings): Promise<readonly PublishedFault[]> {
   const { stateDir } = settings;
   const runs = readRecentRuns(stateDir).flatMap(({ published }) => Object.values(published ?? {}));
@@ -24,7 +25,9 @@ export async function findMissing(settings: OfflineSettings): Promise<readonly P
   const missing: PublishedFault[] = [];
   for (const publisher of listPublishers(settings)) {
     const { place, local } = publisher;
-    if (local === undefined || !places.has(place)) continue;
+    const isRead = settings.readersFile === place || dirname(settings.readersFile) === place;
+    if (local === undefined || !places.has(place) || (!isRead && publisher.findFaults !== undefined))
+      continue;
     // What cannot be looked into is there.
     const isThere = await publisher.inspect().then(
       (found) => found !== undefined,

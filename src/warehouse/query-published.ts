@@ -9,6 +9,7 @@ import { answerQuery, type QueryOptions, type StreamOptions } from './answer-que
 import { collectRows } from './collect-rows.ts';
 import { Database } from './database.ts';
 import { readColumnsOf } from './evolve-table.ts';
+import { LAKE_ENTRY } from './lake-entry.ts';
 import { findLakeLosses, type LossSearch, mayRead } from './lake-losses.ts';
 
 const OVER_A_LAKE = {
@@ -109,8 +110,11 @@ export async function openPublished(path: string, alias?: string): Promise<Datab
     });
   }
   try {
-    return await openForReading(path, [], alias);
+    const database = await openForReading(path, [], alias);
+    await assertManifest(database, path);
+    return database;
   } catch (error) {
+    if (error instanceof DamagedLakeError) throw error;
     if (error instanceof StorageError && error.code === 'state_damaged')
       throw describeUnreadable(path, error);
     if (!(error instanceof LockedError)) throw error;
@@ -121,6 +125,22 @@ export async function openPublished(path: string, alias?: string): Promise<Datab
       cause: error,
     });
   }
+}
+
+/** Rejects the catalog of a lake without its manifest: the views in it read files that are not those of a lake then. */
+async function assertManifest(database: Database, path: string): Promise<void> {
+  if (basename(path) !== LAKE_CATALOG || lakeOf(path) !== undefined) return;
+  const isOfLake = `SELECT count(*) FROM _sluice.meta WHERE key = $1`;
+  if ((await database.count(isOfLake, [LAKE_ENTRY]).catch(() => 0)) === 0) return;
+  await database.release();
+  throw new DamagedLakeError(
+    `the lake ${dirname(path)} has no ${LAKE_MANIFEST}: the rows of its tables cannot be read`,
+    {
+      code: 'state_damaged',
+      hint: '`sluice verify` shows how to repair it. Nothing was changed.',
+      context: { path },
+    },
+  );
 }
 
 /** The same for commands that read Sluice's tables; rejects files of other programs. */
@@ -153,6 +173,8 @@ export async function withPublished<T>(
     await database.release();
   }
 }
+
+class DamagedLakeError extends StorageError {}
 
 function describeUnreadable(path: string, error: StorageError): StorageError {
   return new StorageError(`${path} is not a DuckDB file that this version can read`, {

@@ -71,6 +71,18 @@ describe('a cursor', () => {
     expect(new URLSearchParams(flow.arrivals[0]?.query).get('startDate')).toBe('2026-01-08');
   });
 
+  it('that config names and that has no dates is warned of in each sync, which reads everything', async () => {
+    const rows = Array.from({ length: 5 }, (_, id) => ({ id, week: `week ${id}` }));
+    const api = createRowsFlow({ rows: () => rows }, { key: ['id'], cursor: { field: 'week' } });
+    for (const days of [0, 1]) {
+      const report = await api.syncAfter(days);
+      expect(streamOf(report)).toMatchObject({ mode: 'full', verdict: 'verified' });
+      expect(report.warnings.join()).toBe(
+        'no record has a date in the cursor field week, so each sync reads everything: set streams.items.cursor.field to a field of dates',
+      );
+    }
+  });
+
   it('never passes the server’s own date, whatever dates the rows have', async () => {
     const items = [...makeItems(200), { ...makeItem(900), date: '2031-01-01' }];
     const flow = createItemsFlow(items, { endpoint: { dateField: 'date' } });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { readStatus } from '../../src/commands/status.ts';
+import { renderStatus } from '../../src/render/render-status.ts';
 import { expectRows } from '../support/published.ts';
 import {
   countScanRequests,
@@ -35,6 +37,22 @@ describe('rows that come twice', () => {
     expect(names.map((row) => row['name'])).toEqual(['fifth again', 'thirtieth again']);
     // The two pages with the pairs were read again: the rows are still there, so they are the source's own.
     expect(report.requests).toBe(countScanRequests(252) + 2);
+  });
+
+  it('with a configured key, and often: status says why, and a key that fits is named once', async () => {
+    const often = [...items, ...items.slice(0, 20).map((item) => ({ ...item, name: `${item.name} again` }))];
+    const flow = createItemsFlow(often, { stream: { ...full, key: ['id'] } });
+    const fits = 'tells all rows apart: if it is their key, set streams.items.key to [';
+    const { reasons } = streamOf(await flow.sync());
+    expect(reasons.join()).toContain(fits);
+    const nowMs = flow.clock.now();
+    const shown = renderStatus(await readStatus(flow.settings(), nowMs), { nowMs, columns: 1_000 });
+    expect(shown).toContain(
+      'items is not verified: 250 distinct keys in 270 records: 20 share the key of another.',
+    );
+    const again = streamOf(await flow.sync({ force: true }));
+    expect(again).toMatchObject({ verdict: 'unverified', rowsInTable: 250 });
+    expect(again.reasons.join()).not.toContain(fits);
   });
 
   it('with a configured key: the next run finds nothing changed', async () => {

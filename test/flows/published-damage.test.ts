@@ -2,6 +2,7 @@ import {
   cpSync,
   existsSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -11,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderStatus, summarizeStatus } from '../../src/render/render-status.ts';
+import { gatherReport } from '../../src/commands/report/gather-report.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { verifyState } from '../../src/commands/verify/verify.ts';
 import { queryPublished } from '../../src/warehouse/query-published.ts';
@@ -284,5 +286,71 @@ describe('the files of two projects that were swapped', () => {
     expect(fixes).toContain('A sync is refused there');
     expect(fixes).toContain('put each back in its place');
     await expect(one.sync()).rejects.toThrow('was published from another state folder');
+  });
+});
+
+describe('a lake next to a published file', () => {
+  const destination = { duckdb: './warehouse.duckdb', parquet: './lake' };
+  const publish = async () => {
+    const flow = await createFlow(destination);
+    return { flow, lake: join(flow.folder, 'lake') };
+  };
+  const expectTold = async (flow: Flow, detail: string) => {
+    const fix = expect.stringContaining('`sluice sync`: it publishes the lake again') as string;
+    expect((await status(flow)).faults).toEqual([{ path: join(flow.folder, 'lake'), detail, fix }]);
+    expect((await check(flow)).items).toContainEqual({
+      name: 'published file',
+      status: 'warning',
+      detail,
+      fix,
+    });
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
+    expect((await status(flow)).faults).toBeUndefined();
+    expect((await verifyState(flow.settings())).ok).toBe(true);
+  };
+
+  it('is named where it was moved away', async () => {
+    const { flow, lake } = await publish();
+    renameSync(lake, `${lake}.away`);
+    await expectTold(flow, `${lake} was published before and is missing: readers find no data`);
+  });
+
+  it('is named where an older one was put back', async () => {
+    const { flow, lake } = await publish();
+    cpSync(lake, `${lake}.older`, { recursive: true, verbatimSymlinks: true });
+    const [first] = await flow.query('SELECT run_id FROM _sluice.runs');
+    flow.simulator.editRecords('items', () => makeItems(2_010));
+    const { runId } = await flow.sync({ force: true });
+    rmSync(lake, { recursive: true });
+    renameSync(`${lake}.older`, lake);
+    await expectTold(
+      flow,
+      `the lake ${lake} is older than what was published last: it has the rows of run ${String(first?.['run_id'])}, not those of ${runId}`,
+    );
+  });
+
+  it('is named where the link of a table is gone', async () => {
+    const { flow, lake } = await publish();
+    const generation = readlinkSync(join(lake, 'items/current'));
+    rmSync(join(lake, 'items/current'));
+    const [name = ''] = generation.split('/').slice(-1);
+    await expectTold(
+      flow,
+      `the lake ${lake} is incomplete: items/current is gone and should point to ${name}`,
+    );
+  });
+});
+
+describe('a lake without its manifest', () => {
+  it('is named by what reads its rows, and not taken for a defect', async () => {
+    const flow = await createFlow(destinations['the file of a lake'].destination);
+    rmSync(join(flow.folder, 'lake/manifest.json'));
+    const told = /^the lake \S+ has no manifest\.json: the rows of its tables cannot be read$/;
+    const path = join(flow.folder, 'lake/lake.duckdb');
+    await expect(status(flow)).rejects.toThrow(told);
+    await expect(queryPublished(path, 'SELECT count(*) FROM items')).rejects.toThrow(told);
+    await expect(gatherReport(flow.settings(), { showValues: false }, { clock: flow.clock })).rejects.toThrow(
+      told,
+    );
   });
 });

@@ -34,24 +34,32 @@ export function inspectLake(lake: string): LakeFacts | undefined {
   };
 }
 
-/** Files that are missing or of the wrong size, one sentence per table. */
-export function describeLostFiles(lake: string, { tables }: LakeManifest): readonly string[] {
-  return tables.flatMap(({ table, generation, files }) =>
-    describe(
-      `${table}/current`,
-      findLostFiles(generationFolder(lake, table, generation), files),
-      'missing or of the wrong size',
-    ),
-  );
+/** Links that are gone or point elsewhere, and files that are missing or of the wrong size; no file is read. */
+export function describeLosses(lake: string, { tables }: LakeManifest): readonly string[] {
+  return tables.flatMap((one) => {
+    const { table, generation, files } = one;
+    const lost = findLostFiles(generationFolder(lake, table, generation), files);
+    return [
+      ...describeCurrent(lake, one),
+      ...describe(`${table}/current`, lost, 'missing or of the wrong size'),
+    ];
+  });
+}
+
+/** Where readers of a table's `current` find other rows than those published, or none. */
+function describeCurrent(lake: string, { table, generation }: TableManifest): readonly string[] {
+  const current = readCurrent(lake, table);
+  if (current === generation) return [];
+  const isThere = existsSync(join(lake, table, 'current'));
+  const what = current !== undefined ? `points to ${current}` : isThere ? 'is not a link' : 'is gone';
+  return [`${table}/current ${what} and should point to ${generation}`];
 }
 
 /** How a table's current generation differs from the manifest. */
-export function inspectTable(lake: string, { table, generation, files }: TableManifest): readonly string[] {
-  const current = readCurrent(lake, table);
-  if (current !== generation) {
-    const what = current === undefined ? 'is gone' : `points to ${current}`;
-    return [`${table}/current ${what} and should point to ${generation}`];
-  }
+export function inspectTable(lake: string, one: TableManifest): readonly string[] {
+  const { table, generation, files } = one;
+  const elsewhere = describeCurrent(lake, one);
+  if (elsewhere.length > 0) return elsewhere;
   const folder = generationFolder(lake, table, generation);
   if (!existsSync(folder)) return [`${table}/current points to a folder that is gone`];
   return describeFiles(`${table}/current`, folder, files);

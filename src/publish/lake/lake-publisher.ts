@@ -1,15 +1,17 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownerOf } from '../../../state/owner.ts';
+import { readRunFile } from '../../../state/run-file.ts';
 import { workFile } from '../../../state/work-file.ts';
 import { resolveLinks } from '../../files/real-paths.ts';
 import { LAKE_CATALOG } from '../../model/lake.ts';
+import type { StreamReport } from '../../model/run-report.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { PublishedFault } from '../../model/reports.ts';
 import type { Lease } from '../../model/state-lock.ts';
 import { historyOf } from '../../warehouse/evolve-table.ts';
 import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
-import { readFileLineage } from '../lineage.ts';
+import { readFileLineage, toRunId } from '../lineage.ts';
 import { adviseOn, findFileFaults, type PublishedFile, tryFile } from '../published-file.ts';
 import type {
   CarriedState,
@@ -21,7 +23,7 @@ import type {
   VerifyKit,
 } from '../publisher.ts';
 import { assertLakeIsOurs, findLostState, findParting, isRestorableLake } from './assert-lake.ts';
-import { describeLostFiles } from './inspect-lake.ts';
+import { describeLosses } from './inspect-lake.ts';
 import { listLakeTables } from './list-tables.ts';
 import { readManifest } from './manifest.ts';
 import { isOwnInLake } from './own-files.ts';
@@ -115,16 +117,33 @@ export class LakePublisher implements OpenPublisher {
 
   async findFaults(): Promise<readonly PublishedFault[]> {
     const manifest = await later(() => readManifest(this.place));
-    const lost = manifest === undefined ? [] : describeLostFiles(this.place, manifest);
+    const stale = this.#describeStale(manifest?.commit);
+    const lost = manifest === undefined ? [] : describeLosses(this.place, manifest);
     const fix = existsSync(workFile(this.#settings.stateDir))
-      ? 'Run `sluice sync`: it writes these files again from the state folder; fresh streams cost no request.'
+      ? 'Run `sluice sync`: it publishes the lake again from the state folder; fresh streams cost no request.'
       : await adviseOn(this.#file());
-    const faults = lost.map((what) => ({
-      path: this.place,
-      detail: `the lake ${this.place} is incomplete: ${what}`,
-      fix,
-    }));
+    const details = [...stale, ...lost.map((what) => `the lake ${this.place} is incomplete: ${what}`)];
+    const faults = details.map((detail) => ({ path: this.place, detail, fix }));
     return [...(await findFileFaults(this.#file())), ...faults];
+  }
+
+  /** Where the run file shows a later publish than the manifest has, or one and there is no manifest. */
+  #describeStale(commit: string | undefined): readonly string[] {
+    const runs = readRunFile(this.#settings.stateDir);
+    const last = runs.findIndex(({ published }) => published?.lake?.path === this.place);
+    if (last < 0) return [];
+    if (commit === undefined) {
+      // Of the files that commands read, they say that themselves.
+      const isRead = this.#settings.readersFile === this.#catalog;
+      return isRead ? [] : [`${this.place} was published before and is missing: readers find no data`];
+    }
+    const held = runs.findIndex(({ runId }) => runId === toRunId(commit));
+    // A run may publish what an earlier one has committed.
+    const later = runs.slice(last, Math.max(last, held)).find(({ streams }) => streams.some(isCommitted));
+    if (later === undefined) return [];
+    return [
+      `the lake ${this.place} is older than what was published last: it has the rows of run ${toRunId(commit)}, not those of ${later.runId}`,
+    ];
   }
 
   tryReading() {
@@ -149,6 +168,10 @@ export class LakePublisher implements OpenPublisher {
       willSyncReplace: async () => !(await isAsLeft()),
     };
   }
+}
+
+function isCommitted({ status }: StreamReport): boolean {
+  return status === 'complete';
 }
 
 // What it throws is the promise's.
