@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { PublishError } from '../model/errors.ts';
 
 /** A folder to publish into. */
@@ -12,17 +13,28 @@ interface Target {
   readonly path?: string;
 }
 
-/** Refuses a folder that cannot be written: what cannot be published is not worth a request. */
+/** Refuses a folder that cannot be written or created: what cannot be published is not worth a request. */
 export function assertWritable({ folder, what, instead, path = folder }: Target): void {
-  if (!existsSync(folder)) return;
+  const held = findExisting(folder);
   try {
-    accessSync(folder, constants.W_OK);
+    accessSync(held, constants.W_OK);
   } catch (error) {
-    throw new PublishError(`cannot write into ${folder}, where ${what} is to be published`, {
+    const where = held === folder ? `write into ${folder}` : `create ${folder} in ${held}`;
+    const isReadOnly = (error as NodeJS.ErrnoException).code === 'EROFS';
+    const fix = isReadOnly
+      ? 'It is on a read-only file system: mount a volume there that can be written'
+      : 'Fix the permissions of the folder';
+    throw new PublishError(`cannot ${where}, where ${what} is to be published`, {
       code: 'publish_failed',
-      hint: `Fix the permissions of the folder, or set ${instead}. Nothing was requested.`,
+      hint: `${fix}, or set ${instead}. Nothing was requested.`,
       context: { path },
       cause: error,
     });
   }
+}
+
+/** The folder itself, or the nearest one above it that exists. */
+function findExisting(folder: string): string {
+  const above = dirname(folder);
+  return existsSync(folder) || above === folder ? folder : findExisting(above);
 }

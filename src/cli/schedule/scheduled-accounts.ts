@@ -15,6 +15,7 @@ import { type ChosenAccounts, chooseAccounts, listChosen } from '../steps/choose
 import { isMistyped, refuseAccounts, saveAccountsMetrics } from '../steps/follow-run.ts';
 import { syncAccounts } from '../steps/sync-accounts.ts';
 import { tellAccounts } from '../steps/tell-accounts.ts';
+import { isReadable } from './is-readable.ts';
 import { type LastEnd, type ScheduledRuns, ScheduleRecord } from './schedule-record.ts';
 
 /** What the syncs of a schedule are made with, for a config with accounts. */
@@ -72,7 +73,7 @@ export class ScheduledAccounts implements ScheduledRuns {
 
   /** Accounts fail by themselves; only if none can be read, something is wrong with all of them. */
   get isStateReadable(): boolean {
-    return [...this.#facts.values()].some(({ status }) => status !== undefined);
+    return [...this.#facts.values()].some(isReadable);
   }
 
   renderMetrics(): Promise<string> {

@@ -13,6 +13,7 @@ import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { LogWriter } from '../progress/log-writer.ts';
 import { logWarnings } from '../progress/open-log.ts';
 import { describeEnd } from './describe-schedule.ts';
+import { isReadable } from './is-readable.ts';
 import { type LastEnd, type ScheduledRuns, ScheduleRecord } from './schedule-record.ts';
 
 /**
@@ -75,7 +76,7 @@ export class ScheduledSyncs implements ScheduledRuns {
   }
 
   get isStateReadable(): boolean {
-    return this.#facts.status !== undefined;
+    return isReadable(this.#facts);
   }
 
   renderMetrics(): Promise<string> {

@@ -341,6 +341,37 @@ describe('schedule', () => {
     ]);
   });
 
+  it('is not ready while the published file is not where it was', async () => {
+    const published = { bytes: 1, modifiedAt: '2026-11-20T12:00:00.000Z' };
+    const engine = (duckdbPath: string): Partial<Engine> => ({
+      collectMetrics: () =>
+        Promise.resolve({
+          facts: {
+            status: {
+              duckdbPath,
+              published,
+              streams: [],
+              quota: undefined,
+              lastRun: undefined,
+              refused: undefined,
+              quarantined: 0,
+            },
+            totals: undefined,
+            lastRun: undefined,
+            keyExpiresAt: undefined,
+          },
+          warnings: [],
+        }),
+    });
+    const argv = ['--cron', '@hourly', '--jitter', '0', '--metrics-port', '0'];
+    const bodies = async (path: string) =>
+      (await play(argv, { runs: 1, engine: engine(path) })).seen.map((answers) => answers['/readyz']?.body);
+    expect((await bodies('/no/such/warehouse.duckdb')).join('')).toMatch(
+      /^\{"ready":false,"reason":"state_unreadable","exitCode":null\}\n/,
+    );
+    expect((await bodies(import.meta.filename)).join('')).toMatch(/^\{"ready":true,/);
+  });
+
   it('keeps what a run was refused for, in the folder of the last good config', async () => {
     let read = 0;
     const { calls } = await play(['--cron', '@hourly', '--jitter', '0'], {
