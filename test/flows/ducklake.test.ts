@@ -196,14 +196,38 @@ function describeLake(title: string, place: number, getSite: () => Site): void {
     });
 
     it('gives filters every row of columns that had no value at first', async () => {
-      const daily = { key: ['id'], cursor: { field: 'date' }, history: true } as const;
+      const types = {
+        ...{ whole: 'BIGINT', big: 'HUGEINT', part: 'DOUBLE', price: 'DECIMAL(20,4)', flag: 'BOOLEAN' },
+        ...{ seen: 'DATE', at: 'TIMESTAMP', zoned: 'TIMESTAMPTZ', note: 'VARCHAR', more: 'JSON' },
+      };
+      const columns = Object.fromEntries(Object.entries(types).map(([name, type]) => [name, { type }]));
+      const daily = { key: ['id'], cursor: { field: 'date' }, history: true, columns } as const;
       const dayOf = (day: number) => new Date(START_MS + day * DAY_MS).toISOString().slice(0, 10);
+      const fill = (day: number | undefined) =>
+        day === undefined
+          ? Object.fromEntries(Object.keys(types).map((name) => [name, null]))
+          : {
+              ...{
+                whole: 7 - day,
+                big: `${day}0000000000000000000`,
+                part: 1 / day,
+                price: 90.5 - day,
+                flag: day > 3,
+              },
+              ...{ seen: dayOf(-day), at: `${dayOf(-day)}T10:00:00`, zoned: `${dayOf(-day)}T10:00:00Z` },
+              ...{ note: `n${9 - day}`, more: [9 - day] },
+            };
       // Enough rows for a file of their own each day; of those of the day before, three are restated from the second day on.
       const rowsOf = (day: number) => [
-        ...Array.from({ length: 40 }, (_, id) => ({ id, date: dayOf(Math.floor(id / 4) - 9), grade: 1 })),
+        ...Array.from({ length: 40 }, (_, id) => ({
+          id,
+          date: dayOf(Math.floor(id / 4) - 9),
+          ...fill(undefined),
+        })),
         ...Array.from({ length: 20 * day }, (_, at) => {
           const came = Math.floor(at / 20) + 1;
-          return { id: 40 + at, date: dayOf(came), grade: at % 20 > 16 && came < day ? 2 : 1 };
+          const isRestated = at % 20 > 16 && came < day;
+          return { id: 40 + at, date: dayOf(came), ...fill(isRestated ? came : undefined) };
         }),
       ];
       const lake = await getSite().create(rowsOf(0), { stream: daily });

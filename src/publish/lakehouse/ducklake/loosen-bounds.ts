@@ -15,6 +15,7 @@ interface TypeGroup {
 const GROUPS: readonly TypeGroup[] = [
   { begins: 'varchar', least: '' },
   { begins: 'json', least: '' },
+  { begins: 'boolean', least: 'false' },
   { begins: 'int', least: '0', compared: 'HUGEINT' },
   { begins: 'uint', least: '0', compared: 'HUGEINT' },
   { begins: 'decimal', least: '0', compared: 'DOUBLE' },
