@@ -6,7 +6,7 @@ import { assertIdentity } from '../../state/owner.ts';
 import { proveState } from '../../state/prove-state.ts';
 import { workFile } from '../../state/work-file.ts';
 import type { AccountOfConfig } from '../model/account.ts';
-import { LockedError } from '../model/errors.ts';
+import { LockedError, toSyncError } from '../model/errors.ts';
 import type { CheckItem } from '../model/reports.ts';
 import type { Settings } from '../model/settings.ts';
 import { assertOwnLineage } from '../storage/assert-lineage.ts';
@@ -85,7 +85,10 @@ async function proveWhole(settings: Settings, database: Database): Promise<Check
     await assertOwnLineage(settings, database);
     return undefined;
   } catch (error) {
-    if (!(error instanceof OutdatedFileError)) throw error;
-    return { ...warningItem('state folder', error.message), fix: error.hint };
+    if (error instanceof OutdatedFileError)
+      return { ...warningItem('state folder', error.message), fix: error.hint };
+    if (toSyncError(error).code === 'publish_refused') throw error;
+    // A destination that cannot be reached has a line of its own.
+    return undefined;
   }
 }

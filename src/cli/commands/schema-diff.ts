@@ -23,7 +23,7 @@ export const schemaDiffCommand = defineAccountCommand({
     strict: flagOption({ flag: 'strict', summary: 'Exit with 4 when anything differs', group: 'Compare:' }),
   },
   examples: [
-    ['sluice schema diff --strict', 'In CI: has the source left the contract?'],
+    ['sluice schema diff --strict', 'In CI: do the contract files still describe the tables?'],
     ['sluice schema diff --since nightly-2026-01-31', 'What changed since a run'],
   ],
   async run(context, { values, globals, argument }) {
