@@ -1,9 +1,10 @@
-import { formatPath, type Violation } from './violation.ts';
+import { formatPath, type Violation, type ViolationKind } from './violation.ts';
 
 /** One kind of violation at one field, and how often it came. */
 export interface ViolationCount {
   /** Names joined by dots; empty for the record as a whole. */
   readonly field: string;
+  readonly kind: ViolationKind;
   readonly reason: string;
   readonly count: number;
   /** Position in the scan of the first record that has it. */
@@ -32,10 +33,11 @@ export class ViolationCounts {
   add(position: number, violations: readonly Violation[]): void {
     if (violations.length === 0) return;
     this.#records += 1;
-    for (const { path, reason } of violations) this.#count(position, formatPath(collapse(path)), reason);
+    for (const violation of violations) this.#count(position, violation);
   }
 
-  #count(position: number, field: string, reason: string): void {
+  #count(position: number, { path, kind, reason }: Violation): void {
+    const field = formatPath(collapse(path));
     const key = `${field}\u0000${reason}`;
     const known = this.#counts.get(key);
     if (known === undefined && this.#counts.size >= MOST_FIELDS) {
@@ -45,6 +47,7 @@ export class ViolationCounts {
     const { count = 0, firstPosition = position } = known ?? {};
     this.#counts.set(key, {
       field,
+      kind,
       reason,
       count: count + 1,
       // Pages are staged as they come, which is not the order of their records.

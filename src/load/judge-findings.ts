@@ -18,7 +18,7 @@ export function assertContractKept(stream: Stream, { failing }: ContractFindings
     `${nameOf(stream)}: ${formatCountOf(failing.records, 'record')} ${verbOf(failing.records, 'breaks', 'break')} the contract: ${describeCounts(failing)}; the first at position ${first.firstPosition}`,
     {
       code: 'contract_broken',
-      hint: `The table is unchanged. Ask the provider to fix the source; or allow it in ${nameContract(stream)}; or set streams.${stream.name}.contract to evolve, discard_row or discard_value.`,
+      hint: `The table is unchanged. Ask the provider to fix the source; or ${adviseToAllow(stream, failing)}; or set streams.${stream.name}.contract to evolve, discard_row or discard_value.`,
       context: { stream: stream.name, offset: first.firstPosition },
     },
   );
@@ -60,7 +60,7 @@ export function refuseTooManyRejects(
     `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'breaks', 'break')} the contract: ${describeCounts(counts)}; the first at position ${first.position}`,
     {
       code: 'contract_broken',
-      hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: ask the provider to fix the source, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
+      hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: ask the provider to fix the source, or ${adviseToAllow(stream, counts)}, or raise streams.${stream.name}.maxInvalidRatio.`,
       context,
     },
   );
@@ -77,7 +77,7 @@ export function refuseTooManyDiscards(stream: Stream, rows: number, { lost }: Co
     `${nameOf(stream)}: ${formatCount(lost.records)} of ${formatCountOf(rows, 'record')} would lose values: ${describeCounts(lost)}; the first at position ${first.firstPosition}`,
     {
       code: 'contract_broken',
-      hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records are affected: ask the provider to fix the source, or allow it in ${nameContract(stream)}, or raise streams.${stream.name}.maxInvalidRatio.`,
+      hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records are affected: ask the provider to fix the source, or ${adviseToAllow(stream, lost)}, or raise streams.${stream.name}.maxInvalidRatio.`,
       context: { stream: stream.name, offset: first.firstPosition },
     },
   );
@@ -121,7 +121,15 @@ function describeCount({ field, reason, count }: ViolationCount): string {
   return `${what} (${count})`;
 }
 
-// Relative to the folder of the config if it lies below it.
-function nameContract({ name }: Stream): string {
-  return `contracts/${name}.schema.json`;
+/** Where a rule stands that records break: in the contract file, or in the types that the config gives columns. */
+function adviseToAllow({ name }: Stream, counts: ViolationCounts): string {
+  const forced = new Set(counts.list().flatMap(({ kind, field }) => (kind === 'forced' ? field : [])));
+  // Relative to the folder of the config if it lies below it.
+  const inFile = counts.list().some(({ kind }) => kind !== 'forced')
+    ? [`allow it in contracts/${name}.schema.json`]
+    : [];
+  const inConfig = [...forced]
+    .slice(0, MOST_NAMED)
+    .map((field) => `change streams.${name}.columns.${escapeForTerminal(field.slice(0, 100))}.type`);
+  return [...inFile, ...inConfig].join(', or ');
 }

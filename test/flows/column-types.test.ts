@@ -114,6 +114,8 @@ describe('a type that config gives a column', () => {
     const frozen = await resync(flowOf(records), columns, undefined, { contract: 'freeze' });
     expect(frozen.exitCode).toBe(4);
     expect(streamOf(frozen).error?.message).toMatch(/amount is no BIGINT: string \(1\)/);
+    expect(streamOf(frozen).error?.hint).toContain('or change streams.items.columns.amount.type; or set');
+    expect(streamOf(frozen).error?.hint).not.toContain('schema.json');
     expect(
       (await resync(flowOf(records), columns, undefined, { contract: 'discard_row' })).rows,
     ).toMatchObject({
