@@ -43,6 +43,10 @@ export function compareFiles(
     return { name: comparedAs, status: 'ok', detail, fix: undefined, isDifferent: false };
   }
   const detail = `${different.map(nameTable).join(', ')} ${verbOf(different.length, 'differs', 'differ')} from ${reference.place}: another program wrote into one of them`;
-  const fix = `If it was ${place}, move that aside and run sluice sync: it is published again.`;
+  const ofWork =
+    reference.title === 'work file'
+      ? ' If it was the work file, move that aside instead: the sync restores it from what is published.'
+      : '';
+  const fix = `If it was ${place}, move that aside and run sluice sync: it is published again.${ofWork}`;
   return { name: comparedAs, status: 'failed', detail, fix, isDifferent: true };
 }
