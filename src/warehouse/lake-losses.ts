@@ -4,6 +4,7 @@ import { formatCount, formatCountOf } from '../text/format-count.ts';
 import type { Database } from './database.ts';
 import { checksumFile } from './fingerprint-file.ts';
 import { quoteIdentifier } from './identifiers.ts';
+import { isMoved } from './moved-lake.ts';
 import { type CatalogTable, generationFolder, LAKE_ENTRY, readLakeEntry } from './lake-entry.ts';
 
 /** A table of a lake whose rows are not those that were published. */
@@ -72,6 +73,8 @@ async function findLoss(
   }
   const wanted = files.reduce((sum, { rows }) => sum + rows, 0);
   const held = await database.count(`SELECT count(*) FROM ${view}`).catch(() => undefined);
+  if (held === undefined && view.startsWith('main.') && (await isMoved(database, lake)))
+    return `${table}: its view looks for its files in a different folder, as the lake was moved or copied; sluice sync writes it for this folder`;
   if (held === undefined) return `${table}: its files in ${folder} cannot be read`;
   if (held === wanted) return undefined;
   return `${table}: ${formatCountOf(held, 'row')} in ${folder} instead of ${formatCount(wanted)}`;

@@ -10,6 +10,7 @@ import { collectRows } from './collect-rows.ts';
 import { Database } from './database.ts';
 import { readColumnsOf } from './evolve-table.ts';
 import { LAKE_ENTRY } from './lake-entry.ts';
+import { isMoved } from './moved-lake.ts';
 import { findLakeLosses, type LossSearch, mayRead } from './lake-losses.ts';
 
 const OVER_A_LAKE = {
@@ -51,6 +52,10 @@ export async function streamPublished(path: string, sql: string, options: Stream
         await assertSelects(database, sql, { onlyReads, ...OVER_A_FILE });
       await assertLakeHas(database, path, { isWanted: (table) => mayRead(sql, table) });
     });
+  } catch (error) {
+    const lake = error instanceof ConfigError ? lakeOf(path) : undefined;
+    // The engine names a file that it may not read.
+    throw lake !== undefined && (await isMoved(database, lake)) ? describeMoved(lake) : error;
   } finally {
     await database.release();
   }
@@ -175,6 +180,17 @@ export async function withPublished<T>(
 }
 
 class DamagedLakeError extends StorageError {}
+
+function describeMoved(lake: string): DamagedLakeError {
+  return new DamagedLakeError(
+    `the lake ${lake} was moved or copied: its views look for their files in a different folder`,
+    {
+      code: 'state_damaged',
+      hint: 'Run `sluice sync`: it writes the views for this folder; fresh streams cost no request. Nothing was changed.',
+      context: { path: lake },
+    },
+  );
+}
 
 function describeUnreadable(path: string, error: StorageError): StorageError {
   return new StorageError(`${path} is not a DuckDB file that this version can read`, {

@@ -354,3 +354,26 @@ describe('a lake without its manifest', () => {
     );
   });
 });
+
+describe('a lake alone that was moved', () => {
+  it('is named as such by queries and status, and read again after the sync that they advise', async () => {
+    const flow = await createFlow(destinations['the file of a lake'].destination);
+    const moved = join(flow.folder, 'moved');
+    renameSync(join(flow.folder, 'lake'), moved);
+    const elsewhere = { destination: { parquet: './moved' } };
+    const count = () =>
+      queryPublished(join(moved, 'lake.duckdb'), 'SELECT count(*)::INTEGER AS n FROM items');
+    await expect(count()).rejects.toMatchObject({
+      message: `the lake ${moved} was moved or copied: its views look for their files in a different folder`,
+      hint: expect.stringMatching(/^Run `sluice sync`/) as string,
+      exitCode: 6,
+    });
+    const { losses } = await readStatus(flow.settings(elsewhere), flow.clock.now());
+    expect(losses?.join()).toContain(
+      'as the lake was moved or copied; sluice sync writes it for this folder',
+    );
+    expect((await flow.sync({ config: elsewhere })).exitCode).toBe(0);
+    expect((await count()).rows).toEqual([[2_000]]);
+    expect((await readStatus(flow.settings(elsewhere), flow.clock.now())).losses).toBeUndefined();
+  });
+});

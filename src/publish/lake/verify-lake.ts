@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Owner } from '../../../state/owner.ts';
 import { toSyncError } from '../../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
 import type { Database } from '../../warehouse/database.ts';
-import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { readLakeEntry } from '../../warehouse/lake-entry.ts';
+import { isMoved } from '../../warehouse/moved-lake.ts';
 import { openForReading } from '../../warehouse/query-published.ts';
 import { isHiddenName } from '../holder-mark.ts';
 import { readFileLineage } from '../lineage.ts';
@@ -87,16 +87,6 @@ export async function verifyLake(
   // Its own entry is in it.
   const own = { tables: ['_sluice.meta'], why: '_sluice.meta says in a lake where its rows are, too' };
   return { ...facts, comparedAs: 'lake', own };
-}
-
-/** Whether the views of a `lake.duckdb` read files outside its lake: their paths are absolute. */
-async function isMoved(database: Database, lake: string): Promise<boolean> {
-  const views = await database
-    .all("SELECT sql FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal")
-    .catch(() => []);
-  // Without its quotes: the folder is the start of a path.
-  const folder = quoteLiteral(resolve(lake)).slice(1, -1);
-  return views.some(({ sql }) => String(sql).includes('read_parquet') && !String(sql).includes(folder));
 }
 
 /** What a sync is to do where there is no lake; a folder that nobody knows it would refuse. */

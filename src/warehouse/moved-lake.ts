@@ -1,0 +1,15 @@
+import { resolve } from 'node:path';
+import type { Database } from './database.ts';
+import { quoteLiteral } from './identifiers.ts';
+
+/** Whether the views of an open `lake.duckdb` read files outside its lake: their paths are absolute. */
+export async function isMoved(database: Database, lake: string): Promise<boolean> {
+  const views = await database
+    .all(
+      "SELECT sql FROM duckdb_views() WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal",
+    )
+    .catch(() => []);
+  // Without its quotes: the folder is the start of a path.
+  const folder = quoteLiteral(resolve(lake)).slice(1, -1);
+  return views.some(({ sql }) => String(sql).includes('read_parquet') && !String(sql).includes(folder));
+}
