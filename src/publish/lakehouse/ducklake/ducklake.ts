@@ -154,7 +154,7 @@ export class DuckLake implements Lakehouse {
       maintainDuckLake({
         ...work,
         database,
-        schema: this.destination.schema,
+        lake: this.destination,
         begin: () => this.begin(database),
       }),
   };

@@ -5,7 +5,8 @@ import type { Inspection, Recorded } from '../lakehouse.ts';
 import { LAKE, splitName, toLakeSchema } from '../names.ts';
 
 /** The catalog's own tables, as the engine attaches them. */
-export const METADATA = quoteIdentifier(`__ducklake_metadata_${LAKE}`);
+export const METADATA_NAME = `__ducklake_metadata_${LAKE}`;
+export const METADATA = quoteIdentifier(METADATA_NAME);
 
 /** Who made a snapshot, in the lake's own list of them. */
 export const AUTHOR = 'sluice';

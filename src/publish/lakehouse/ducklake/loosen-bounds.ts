@@ -1,7 +1,8 @@
+import type { DuckLakeDestination, LakeCatalog } from '../../../model/destination.ts';
 import type { SqlSession } from '../../../model/sql.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { toLakeSchema } from '../names.ts';
-import { METADATA } from './inspect-ducklake.ts';
+import { METADATA, METADATA_NAME } from './inspect-ducklake.ts';
 
 /** Types of columns in a catalog, as the beginning of their names. */
 interface TypeGroup {
@@ -34,7 +35,10 @@ const GROUPS: readonly TypeGroup[] = [
  *
  * Call it outside of a transaction, before each that may write rows: it changes the catalog's own tables.
  */
-export async function loosenBounds(session: SqlSession, schema: string): Promise<void> {
+export async function loosenBounds(
+  session: SqlSession,
+  { schema, catalog }: Pick<DuckLakeDestination, 'catalog' | 'schema'>,
+): Promise<void> {
   const schemas = (['main', '_sluice'] as const).map((stored) => quoteLiteral(toLakeSchema(schema, stored)));
   // A file beyond the table's bounds shows that this has happened already.
   const due = await session.all(
@@ -45,16 +49,26 @@ export async function loosenBounds(session: SqlSession, schema: string): Promise
        WHERE c.end_snapshot IS NULL AND t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND s.schema_name IN (${schemas.join(', ')})
          AND (b.min_value IS NULL OR b.max_value IS NOT NULL) AND (${GROUPS.map(describeDue).join(' OR ')})`,
   );
+  if (due.length === 0) return;
   for (const { begins, least } of GROUPS) {
     const columns = due
       .filter(({ column_type: type }) => groupOf(String(type))?.begins === begins)
       .map((row) => `(${Number(row['table_id'])}, ${Number(row['column_id'])})`);
     if (columns.length === 0) continue;
-    await session.run(
-      `UPDATE ${METADATA}.ducklake_table_column_stats SET min_value = ${quoteLiteral(least)}, max_value = NULL
-         WHERE (table_id, column_id) IN (${columns.join(', ')})`,
+    await update(
+      session,
+      catalog,
+      `SET min_value = ${quoteLiteral(least)}, max_value = NULL WHERE (table_id, column_id) IN (${columns.join(', ')})`,
     );
   }
+}
+
+/** Updates the bounds of tables. On Postgres as that would: the engine needs the right to create temporary tables there. */
+function update(session: SqlSession, { kind }: LakeCatalog, change: string): Promise<void> {
+  const table = 'ducklake_table_column_stats';
+  if (kind === 'sqlite') return session.run(`UPDATE ${METADATA}.${table} ${change}`);
+  const statement = quoteLiteral(`UPDATE public.${table} ${change}`);
+  return session.run(`CALL postgres_execute(${quoteLiteral(METADATA_NAME)}, ${statement})`);
 }
 
 function groupOf(type: string): TypeGroup | undefined {

@@ -1,3 +1,4 @@
+import type { DuckLakeDestination } from '../../../model/destination.ts';
 import type { Database } from '../../../warehouse/database.ts';
 import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { onOneThread } from '../../../warehouse/on-one-thread.ts';
@@ -10,7 +11,7 @@ import { formatCount, formatCountOf } from '../../../text/format-count.ts';
 interface Job extends Maintenance {
   /** Open on the lake. */
   readonly database: Database;
-  readonly schema: string;
+  readonly lake: Pick<DuckLakeDestination, 'catalog' | 'schema'>;
   /** Prepares each transaction. */
   readonly begin: () => Promise<void>;
 }
@@ -29,14 +30,14 @@ export function maintainDuckLake(job: Job): Promise<void> {
 async function maintain(job: Job): Promise<void> {
   const { database, nowMs, keepMs } = job;
   const before = await countRows(job);
-  const lake = quoteLiteral(LAKE);
+  const name = quoteLiteral(LAKE);
   // The engine cannot commit two of them at once.
   for (const work of [
-    `ducklake_flush_inlined_data(${lake})`,
-    `ducklake_merge_adjacent_files(${lake})`,
-    `ducklake_rewrite_data_files(${lake}, delete_threshold => ${keepMs === 0 ? '0.0' : '0.1'})`,
+    `ducklake_flush_inlined_data(${name})`,
+    `ducklake_merge_adjacent_files(${name})`,
+    `ducklake_rewrite_data_files(${name}, delete_threshold => ${keepMs === 0 ? '0.0' : '0.1'})`,
   ]) {
-    await loosenBounds(database, job.schema);
+    await loosenBounds(database, job.lake);
     await database.transaction(async () => {
       await nameTransaction(job);
       await database.run(`CALL ${work}`);
@@ -45,14 +46,14 @@ async function maintain(job: Job): Promise<void> {
   }
   await database.transaction(async () => {
     await nameTransaction(job);
-    const commit = nameInLake({ schema: job.schema }, '_sluice', OWN_TABLES.commit);
+    const commit = nameInLake(job.lake, '_sluice', OWN_TABLES.commit);
     await database.run(`UPDATE ${commit} SET maintained_at = make_timestamptz(${nowMs * 1_000}::BIGINT)`);
   });
   // Snapshots have the times of the engine's clock.
   const until = `older_than => now() - to_milliseconds(${Math.round(keepMs)}::BIGINT)`;
-  await database.run(`CALL ducklake_expire_snapshots(${lake}, ${until})`);
+  await database.run(`CALL ducklake_expire_snapshots(${name}, ${until})`);
   const files = keepMs === 0 ? 'cleanup_all => true' : until;
-  await database.run(`CALL ducklake_cleanup_old_files(${lake}, ${files})`);
+  await database.run(`CALL ducklake_cleanup_old_files(${name}, ${files})`);
 }
 
 /** The snapshot is ours, and of the same commit: nobody has to look at what changed in it. */
@@ -64,10 +65,10 @@ async function nameTransaction({ database, generation, begin }: Job): Promise<vo
   );
 }
 
-async function countRows({ database, schema, tables }: Job): Promise<ReadonlyMap<string, number>> {
+async function countRows({ database, lake, tables }: Job): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const name of tables.keys())
-    counts.set(name, await database.count(`SELECT count(*) FROM ${locateInLake({ schema }, name)}`));
+    counts.set(name, await database.count(`SELECT count(*) FROM ${locateInLake(lake, name)}`));
   return counts;
 }
 

@@ -76,7 +76,7 @@ async function attachLake(
   await session.run(
     `ATTACH ${quoteLiteral(`ducklake:${source}`)} AS ${quoteIdentifier(LAKE)} (${options.join(', ')})`,
   );
-  if (mode === 'create') await loosenBounds(session, lake.schema);
+  if (mode === 'create') await loosenBounds(session, lake);
 }
 
 /** Also true for the empty file that a killed first run leaves. */
