@@ -172,10 +172,11 @@ export async function writeContent(database: Database): Promise<void> {
 /** Whether all values of a file can be read, and are those that it was written with, as far as that is recorded. */
 export async function hasItsContent(file: string): Promise<boolean> {
   const compare = async (database: Database) => {
-    await checkReadable(database);
     const written = (await readMeta(database)).get(FILE_CONTENT);
-    // What another program left there may not be readable as a table.
-    return written === undefined || written === (await sumContent(database).catch(() => undefined));
+    // A block may be damaged, and what another program left there may not be readable as a table.
+    if (written !== undefined) return written === (await sumContent(database).catch(() => undefined));
+    await checkReadable(database);
+    return true;
   };
   return (await lookInto(file, compare)) === true;
 }

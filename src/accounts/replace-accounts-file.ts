@@ -63,8 +63,8 @@ type Job = AccountsFileJob & FoundAccounts;
 
 /**
  * Makes a file from the files of accounts and puts it in its place, whole or not at all (invariant 4). A file made from
- * the same commits is left alone, unless it is damaged, or another program has changed it. After a kill at any point there is the old file or the new one,
- * and the next call removes temporary files.
+ * the same commits is left alone, unless it is damaged, or another program has changed it. After a kill at any point
+ * there is the old file or the new one, and the next call removes temporary files.
  *
  * @throws PublishError: 2 if the file there must not be replaced, 6 if something failed; LockedError (75); the signal's own error.
  * The old file is unchanged.

@@ -52,8 +52,9 @@ async function tryWorkFile(
   const file = workFile(stateDir);
   const assertOwn = (identity: Pick<Identity, 'key' | 'isBlank'>) =>
     refuseKeyOfOther(settings, identity, { ofAccount });
+  const assertBlank = () => assertOwn({ key: 'unknown', isBlank: true });
   if (!existsSync(file)) {
-    assertOwn({ key: 'unknown', isBlank: true });
+    assertBlank();
     if ((await lookForRestore(settings)).hasArchive !== true) return undefined;
     const detail = `there is no state in ${stateDir}, but an archive: sluice rebuild loads it without a request`;
     return warningItem('state folder', detail);
@@ -62,7 +63,10 @@ async function tryWorkFile(
   try {
     const version = await readSchemaVersion(database, file);
     // A file that no run has prepared yet has nothing to compare.
-    if (version === 0) return undefined;
+    if (version === 0) {
+      assertBlank();
+      return undefined;
+    }
     assertIdentity(await readMeta(database), settings);
     const identity = await judgeIdentity(settings, database, {});
     assertOwn(identity);

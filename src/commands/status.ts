@@ -37,8 +37,9 @@ import { findUnreadableState, toUnreadable } from './unreadable-state.ts';
 import { listUnavailable, listUnsettled, withoutFreshness } from '../plan/last-attempts.ts';
 import { findDeferral, isFresh } from '../plan/plan-scan.ts';
 import { listUnpublished } from '../plan/unpublished-streams.ts';
+import type { Publisher } from '../publish/publisher.ts';
 import { listPublishers } from '../publish/registry.ts';
-import { findPublishedFaults } from '../storage/published-fault.ts';
+import { findMissing, findPublishedFaults } from '../storage/published-fault.ts';
 import { lookForRestore } from '../storage/restore-work-file.ts';
 import { workFile } from '../../state/work-file.ts';
 import { withHeld } from '../storage/with-held.ts';
@@ -60,7 +61,10 @@ export async function readStatus(
   const unsettled = listUnsettled(settings.stateDir);
   const { readersFile } = settings;
   const published = existsSync(readersFile) ? statSync(readersFile) : undefined;
-  const faults = await findPublishedFaults(settings);
+  const faults = [
+    ...(await findPublishedFaults(settings)),
+    ...(await findMissing(settings, listUnread(settings))),
+  ];
   const read = (database: Database) => readHeld(database, settings, runs);
   const unreadable = findUnreadableState(settings);
   // With nothing published and no records, this would look like a first start.
@@ -106,6 +110,13 @@ async function readOrAdvise<T>(
 
 /** Of a file that is damaged, or of another program. */
 const ADVISED: readonly ErrorCode[] = ['state_damaged', 'publish_refused'];
+
+/** Lakes next to the file that is read here: whether they are there shows without an engine. */
+function listUnread(settings: OfflineSettings): readonly Publisher[] {
+  return listPublishers(settings).filter(
+    ({ name, place }) => name === 'parquet' && dirname(settings.readersFile) !== place,
+  );
+}
 
 /** What the run file says of destinations: a server may be far away, or stopped. */
 function listElsewhere(

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import { isRunUnderWay } from '../../state/lock.ts';
 import { readPublishedRecord } from '../../state/published-record.ts';
 import { readRecentRuns } from '../../state/recent-runs.ts';
@@ -16,18 +15,19 @@ export async function findPublishedFaults(settings: OfflineSettings): Promise<re
   return faults;
 }
 
-/** Destinations on this machine that were published before and are no longer there, unless `findFaults` tells it. */
-export async function findMissing(settings: OfflineSettings): Promise<readonly PublishedFault[]> {
+/** Destinations on this machine that were published before and are no longer there. */
+export async function findMissing(
+  settings: OfflineSettings,
+  publishers = listPublishers(settings),
+): Promise<readonly PublishedFault[]> {
   const { stateDir } = settings;
   const runs = readRecentRuns(stateDir).flatMap(({ published }) => Object.values(published ?? {}));
   const parts = [readPublishedRecord(stateDir), ...runs];
   const places = new Set(parts.flatMap((part) => (typeof part === 'object' ? part.path : [])));
   const missing: PublishedFault[] = [];
-  for (const publisher of listPublishers(settings)) {
+  for (const publisher of publishers) {
     const { place, local } = publisher;
-    const isRead = settings.readersFile === place || dirname(settings.readersFile) === place;
-    if (local === undefined || !places.has(place) || (!isRead && publisher.findFaults !== undefined))
-      continue;
+    if (local === undefined || !places.has(place)) continue;
     // What cannot be looked into is there.
     const isThere = await publisher.inspect().then(
       (found) => found !== undefined,

@@ -4,7 +4,7 @@ import { formatCount, formatCountOf } from '../text/format-count.ts';
 import type { Database } from './database.ts';
 import { checksumFile } from './fingerprint-file.ts';
 import { quoteIdentifier } from './identifiers.ts';
-import { isMoved } from './moved-lake.ts';
+import { isMoved, MOVED, MOVED_FIX } from './moved-lake.ts';
 import { type CatalogTable, generationFolder, LAKE_ENTRY, readLakeEntry } from './lake-entry.ts';
 
 /** A table of a lake whose rows are not those that were published. */
@@ -39,9 +39,8 @@ export async function findLakeLosses(
   const losses: LakeLoss[] = [];
   for (const table of await readLakeEntry(database, prefix)) {
     if (isWanted?.(table.table) === false) continue;
-    const view = `${prefix}main.${quoteIdentifier(table.table)}`;
     const loss =
-      (await findLoss(database, lake, table, view)) ??
+      (await findLoss(database, lake, table, prefix)) ??
       (readsBytes ? await findDamage(lake, table) : undefined);
     if (loss !== undefined) losses.push({ table: table.table, text: loss });
   }
@@ -62,7 +61,7 @@ async function findLoss(
   database: Database,
   lake: string,
   { table, generation, files }: CatalogTable,
-  view: string,
+  prefix: string,
 ): Promise<string | undefined> {
   const folder = generationFolder(lake, table, generation);
   const wrong = findLostFiles(folder, files);
@@ -72,9 +71,11 @@ async function findLoss(
     return `${table}: ${join(folder, first)}${more} missing or of the wrong size`;
   }
   const wanted = files.reduce((sum, { rows }) => sum + rows, 0);
-  const held = await database.count(`SELECT count(*) FROM ${view}`).catch(() => undefined);
-  if (held === undefined && view.startsWith('main.') && (await isMoved(database, lake)))
-    return `${table}: its view looks for its files in a different folder, as the lake was moved or copied; sluice sync writes it for this folder`;
+  const held = await database
+    .count(`SELECT count(*) FROM ${prefix}main.${quoteIdentifier(table)}`)
+    .catch(() => undefined);
+  if (held === undefined && prefix === '' && (await isMoved(database, lake)))
+    return `${table}: ${MOVED}; ${MOVED_FIX.slice(0, -1)}`;
   if (held === undefined) return `${table}: its files in ${folder} cannot be read`;
   if (held === wanted) return undefined;
   return `${table}: ${formatCountOf(held, 'row')} in ${folder} instead of ${formatCount(wanted)}`;

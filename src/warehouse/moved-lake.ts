@@ -2,6 +2,10 @@ import { resolve } from 'node:path';
 import type { Database } from './database.ts';
 import { quoteLiteral } from './identifiers.ts';
 
+/** What a moved or copied lake is, after the words that name it. */
+export const MOVED = 'its views look for their files in a different folder: the lake was moved or copied';
+export const MOVED_FIX = 'sluice sync writes the views for this folder; fresh streams cost no request.';
+
 /** Whether the views of an open `lake.duckdb` read files outside its lake: their paths are absolute. */
 export async function isMoved(database: Database, lake: string): Promise<boolean> {
   const views = await database

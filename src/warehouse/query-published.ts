@@ -10,7 +10,7 @@ import { collectRows } from './collect-rows.ts';
 import { Database } from './database.ts';
 import { readColumnsOf } from './evolve-table.ts';
 import { LAKE_ENTRY } from './lake-entry.ts';
-import { isMoved } from './moved-lake.ts';
+import { isMoved, MOVED, MOVED_FIX } from './moved-lake.ts';
 import { findLakeLosses, type LossSearch, mayRead } from './lake-losses.ts';
 
 const OVER_A_LAKE = {
@@ -182,14 +182,11 @@ export async function withPublished<T>(
 class DamagedLakeError extends StorageError {}
 
 function describeMoved(lake: string): DamagedLakeError {
-  return new DamagedLakeError(
-    `the lake ${lake} was moved or copied: its views look for their files in a different folder`,
-    {
-      code: 'state_damaged',
-      hint: 'Run `sluice sync`: it writes the views for this folder; fresh streams cost no request. Nothing was changed.',
-      context: { path: lake },
-    },
-  );
+  return new DamagedLakeError(`cannot read the lake ${lake}: ${MOVED}`, {
+    code: 'state_damaged',
+    hint: `${MOVED_FIX} Nothing was changed.`,
+    context: { path: lake },
+  });
 }
 
 function describeUnreadable(path: string, error: StorageError): StorageError {

@@ -81,6 +81,27 @@ describe('a dataset in one answer', () => {
     },
   );
 
+  it('is unverified, and warned of by check, where it says that there is more', async () => {
+    const clock = createVirtualClock({ startMs: START_MS });
+    const body = Buffer.from(JSON.stringify({ data: makeItems(50), meta: { total: 250 } }));
+    const headers = { 'content-type': 'application/json', date: new Date(START_MS).toUTCString() };
+    const transport: Transport = {
+      close: () => Promise.resolve(),
+      send: ({ onHead }) => {
+        onHead?.({ status: 200, headers });
+        return Promise.resolve({ status: 200, headers, body });
+      },
+    };
+    const flow = createDocumentFlow([], { clock, transport });
+    const said =
+      'the answer has 50 records, and says that there are more (meta.total is 250); if the endpoint is paginated, set streams.items.paginated to true';
+    const { items } = await runChecks(flow.settings(), { clock, transport });
+    expect(items).toContainEqual({ name: 'items', status: 'warning', detail: said, fix: undefined });
+    const stream = streamOf(await flow.sync());
+    expect(stream).toMatchObject({ verdict: 'unverified', rowsInTable: 50 });
+    expect(stream.reasons[0]).toBe(said);
+  });
+
   it('keeps numbers that a double would change, in any batch', async () => {
     const records = ITEMS.map((item, at) => (at % 1_100 === 0 ? exact(item.id) : item));
     const flow = createDocumentFlow(records);

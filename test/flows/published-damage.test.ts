@@ -295,8 +295,9 @@ describe('a lake next to a published file', () => {
     const flow = await createFlow(destination);
     return { flow, lake: join(flow.folder, 'lake') };
   };
-  const expectTold = async (flow: Flow, detail: string) => {
-    const fix = expect.stringContaining('`sluice sync`: it publishes the lake again') as string;
+  const again =
+    'Run `sluice sync`: it publishes the lake again from the state folder; fresh streams cost no request.';
+  const expectTold = async (flow: Flow, detail: string, fix = again) => {
     expect((await status(flow)).faults).toEqual([{ path: join(flow.folder, 'lake'), detail, fix }]);
     expect((await check(flow)).items).toContainEqual({
       name: 'published file',
@@ -312,7 +313,11 @@ describe('a lake next to a published file', () => {
   it('is named where it was moved away', async () => {
     const { flow, lake } = await publish();
     renameSync(lake, `${lake}.away`);
-    await expectTold(flow, `${lake} was published before and is missing: readers find no data`);
+    await expectTold(
+      flow,
+      `${lake} was published before and is missing: readers find no data`,
+      'sluice sync publishes it; fresh streams cost no request.',
+    );
   });
 
   it('is named where an older one was put back', async () => {
@@ -364,13 +369,13 @@ describe('a lake alone that was moved', () => {
     const count = () =>
       queryPublished(join(moved, 'lake.duckdb'), 'SELECT count(*)::INTEGER AS n FROM items');
     await expect(count()).rejects.toMatchObject({
-      message: `the lake ${moved} was moved or copied: its views look for their files in a different folder`,
-      hint: expect.stringMatching(/^Run `sluice sync`/) as string,
+      message: `cannot read the lake ${moved}: its views look for their files in a different folder: the lake was moved or copied`,
+      hint: expect.stringMatching(/^sluice sync writes the views for this folder/) as string,
       exitCode: 6,
     });
     const { losses } = await readStatus(flow.settings(elsewhere), flow.clock.now());
     expect(losses?.join()).toContain(
-      'as the lake was moved or copied; sluice sync writes it for this folder',
+      'the lake was moved or copied; sluice sync writes the views for this folder',
     );
     expect((await flow.sync({ config: elsewhere })).exitCode).toBe(0);
     expect((await count()).rows).toEqual([[2_000]]);

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { findLostFiles } from '../../warehouse/lake-losses.ts';
-import { assertCurrentsAreLinks, readCurrent } from './folders.ts';
+import { assertCurrentsAreLinks, CURRENT, readCurrent } from './folders.ts';
 import { type LakeFile, type LakeManifest, readManifest, type TableManifest } from './manifest.ts';
 import { isWholeFile } from './whole-file.ts';
 
@@ -50,7 +50,7 @@ export function describeLosses(lake: string, { tables }: LakeManifest): readonly
 function describeCurrent(lake: string, { table, generation }: TableManifest): readonly string[] {
   const current = readCurrent(lake, table);
   if (current === generation) return [];
-  const isThere = existsSync(join(lake, table, 'current'));
+  const isThere = existsSync(join(lake, table, CURRENT));
   const what = current !== undefined ? `points to ${current}` : isThere ? 'is not a link' : 'is gone';
   return [`${table}/current ${what} and should point to ${generation}`];
 }

@@ -127,16 +127,11 @@ export class LakePublisher implements OpenPublisher {
     return [...(await findFileFaults(this.#file())), ...faults];
   }
 
-  /** Where the run file shows a later publish than the manifest has, or one and there is no manifest. */
+  /** Where the run file shows a later commit that was published than the manifest has. */
   #describeStale(commit: string | undefined): readonly string[] {
     const runs = readRunFile(this.#settings.stateDir);
     const last = runs.findIndex(({ published }) => published?.lake?.path === this.place);
-    if (last < 0) return [];
-    if (commit === undefined) {
-      // Of the files that commands read, they say that themselves.
-      const isRead = this.#settings.readersFile === this.#catalog;
-      return isRead ? [] : [`${this.place} was published before and is missing: readers find no data`];
-    }
+    if (last < 0 || commit === undefined) return [];
     const held = runs.findIndex(({ runId }) => runId === toRunId(commit));
     // A run may publish what an earlier one has committed.
     const later = runs.slice(last, Math.max(last, held)).find(({ streams }) => streams.some(isCommitted));

@@ -6,7 +6,7 @@ import { toSyncError } from '../../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { readLakeEntry } from '../../warehouse/lake-entry.ts';
-import { isMoved } from '../../warehouse/moved-lake.ts';
+import { isMoved, MOVED, MOVED_FIX } from '../../warehouse/moved-lake.ts';
 import { openForReading } from '../../warehouse/query-published.ts';
 import { isHiddenName } from '../holder-mark.ts';
 import { readFileLineage } from '../lineage.ts';
@@ -22,7 +22,6 @@ import { formatCountOf } from '../../text/format-count.ts';
 
 const adviseOnFiles = (lake: string) =>
   `sluice sync writes again what is missing or of the wrong size; fresh streams cost no request. If that does not help, move ${join(lake, LAKE_CATALOG)} away first.`;
-const MOVED_FIX = 'sluice sync writes the views for this folder; fresh streams cost no request.';
 // Without a work file, the state is in the lake alone.
 const LONE_LAKE_FIX = `Put the lake back from a backup. Without one, move its folder away: ${RELOAD}`;
 
@@ -66,11 +65,7 @@ export async function verifyLake(
       (await findDamagedRows(database, lake, tables)).map((detail) => [detail, damageFix]),
     // The engine says neither what failed nor what repairs it.
     explain: async ({ message, hint }, database) => {
-      if (database !== undefined && (await isMoved(database, lake)))
-        return [
-          'its views look for their files in a different folder: the lake was moved or copied',
-          MOVED_FIX,
-        ];
+      if (database !== undefined && (await isMoved(database, lake))) return [MOVED, MOVED_FIX];
       const tables = database === undefined ? [] : (readManifest(lake)?.tables ?? []);
       const file = database && (await findUnreadable(database, lake, tables));
       return file === undefined ? [message, hint] : [`${file} is damaged`, damageFix];

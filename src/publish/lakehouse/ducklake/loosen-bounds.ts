@@ -4,7 +4,7 @@ import { quoteLiteral } from '../../../warehouse/identifiers.ts';
 import { toLakeSchema } from '../names.ts';
 import { METADATA, METADATA_NAME } from './inspect-ducklake.ts';
 
-/** Types of columns in a catalog, as the beginning of their names. */
+/** Types of columns in a catalog, as the beginning of their names: the first one that fits. */
 interface TypeGroup {
   readonly begins: string;
   /** A value of the type, as text. */
@@ -75,12 +75,9 @@ function groupOf(type: string): TypeGroup | undefined {
   return GROUPS.find(({ begins }) => type.startsWith(begins));
 }
 
-function describeDue(group: TypeGroup): string {
-  const { begins, compared } = group;
+function describeDue({ begins, compared }: TypeGroup): string {
   const value = (name: string) => (compared === undefined ? name : `TRY_CAST(${name} AS ${compared})`);
-  const others = GROUPS.filter((one) => one !== group && one.begins.startsWith(begins));
-  const isOther = others.map((one) => ` AND NOT starts_with(c.column_type, ${quoteLiteral(one.begins)})`);
-  return `starts_with(c.column_type, ${quoteLiteral(begins)})${isOther.join('')} AND (b.min_value IS NULL AND b.max_value IS NULL
+  return `starts_with(c.column_type, ${quoteLiteral(begins)}) AND (b.min_value IS NULL AND b.max_value IS NULL
     OR f.value_count > 0 AND (f.min_value IS NULL OR f.max_value IS NULL)
     OR ${value('f.min_value')} < ${value('b.min_value')} OR ${value('f.max_value')} > ${value('b.max_value')})`;
 }
