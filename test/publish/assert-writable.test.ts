@@ -1,16 +1,21 @@
-import { accessSync } from 'node:fs';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { assertWritable } from '../../src/publish/assert-writable.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
-// Root may write everywhere: what the system refuses is played.
-vi.mock('node:fs', async (original) => ({ ...(await original<object>()), accessSync: vi.fn() }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
 
+/** Root may write everywhere: what the system refuses is played. */
 function refuse(folder: string, code: string, refused: string) {
-  vi.mocked(accessSync).mockImplementation((path) => {
+  vi.spyOn(fs, 'accessSync').mockImplementation((path) => {
     if (path === refused) throw Object.assign(new Error(code), { code });
   });
+  syncBuiltinESMExports();
   return () => assertWritable({ folder, what: 'w.duckdb', instead: 'destination.duckdb to another file' });
 }
 
