@@ -23,6 +23,8 @@ export const defaultEngine: Engine = {
     const { findPlaces } = await import('../config/account-places.ts');
     return { ...found, ...findPlaces(found.accounts, { env }) };
   },
+  findJointFaults: lend(() => import('../accounts/find-joint-faults.ts'), 'findJointFaults'),
+  tryJoint: lend(() => import('../accounts/find-joint-faults.ts'), 'tryJoint'),
   async findLeftovers(known) {
     const { findLeftovers } = await import('../accounts/find-leftovers.ts');
     return findLeftovers(known.patterns, listInConfig(known));
@@ -94,7 +96,7 @@ export const defaultEngine: Engine = {
     const { renderReport } = await import('../report/render-report.ts');
     return renderReport(await gatherReport(settings, request), paging);
   },
-  async makeAccountsReport(accounts, { signal, ...request }, paging) {
+  async makeAccountsReport(accounts, { signal, faults = [], ...request }, paging) {
     const { gatherReport } = await import('../commands/report/gather-report.ts');
     const { mapAtOnce } = await import('../accounts/map-at-once.ts');
     const { assertNotAborted } = await import('../model/abort.ts');
@@ -113,7 +115,8 @@ export const defaultEngine: Engine = {
       }
     });
     const { renderAccountsReport } = await import('../report/render-accounts-report.ts');
-    return renderAccountsReport({ madeAt: new Date().toISOString(), version, accounts: gathered }, paging);
+    const madeAt = new Date().toISOString();
+    return renderAccountsReport({ madeAt, version, accounts: gathered, faults }, paging);
   },
   async makeDictionary(settings) {
     const { gatherDictionary } = await import('../commands/docs/gather-dictionary.ts');

@@ -209,6 +209,8 @@ export interface AccountsReportData {
   readonly madeAt: string;
   readonly version: string;
   readonly accounts: readonly AccountReportData[];
+  /** What is wrong with the files that join all accounts. */
+  readonly faults?: readonly PublishedFault[];
 }
 
 /** The summary of a report of several accounts, for `--json`. */
@@ -223,6 +225,8 @@ export interface AccountsReportSummary extends Pick<ReportSummary, 'madeAt' | 't
     readonly report: ReportSummary | null;
     readonly error: ReportedError | null;
   }[];
+  /** What is wrong with the files that join all accounts; absent where nothing is. */
+  readonly faults?: readonly PublishedFault[];
 }
 
 /** A report of several accounts as a file's content, and in short. */

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PublishError } from '../model/errors.ts';
 
@@ -16,6 +16,13 @@ interface Target {
 /** Refuses a folder that cannot be written or created: what cannot be published is not worth a request. */
 export function assertWritable({ folder, what, instead, path = folder }: Target): void {
   const held = findExisting(folder);
+  if (!statSync(held).isDirectory()) {
+    throw new PublishError(`${held} is not a folder, and ${what} is to be published in ${folder}`, {
+      code: 'publish_failed',
+      hint: `Move it away, or set ${instead}. Nothing was requested.`,
+      context: { path },
+    });
+  }
   try {
     accessSync(held, constants.W_OK);
   } catch (error) {

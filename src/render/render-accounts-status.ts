@@ -1,5 +1,5 @@
 import type { RunReport, ReportedError } from '../model/run-report.ts';
-import type { StatusReport } from '../model/reports.ts';
+import type { PublishedFault, StatusReport } from '../model/reports.ts';
 import type { Leftover } from '../accounts/find-leftovers.ts';
 import type { ExitCode } from '../model/errors.ts';
 import { isTurnedAway } from '../model/refused-run.ts';
@@ -8,7 +8,7 @@ import { describeAge, formatDuration } from '../text/duration.ts';
 import { formatCount } from '../text/format-count.ts';
 import { describeAccountErrors, type FailedAccount } from './describe-account-errors.ts';
 import { drawFittingTable } from './fitting-table.ts';
-import { renderStatus } from './render-status.ts';
+import { describeFaults, renderStatus } from './render-status.ts';
 import type { ReportOptions } from './render-sync.ts';
 import { toSafeLine } from './safe-text.ts';
 import { wrapText } from './wrap-text.ts';
@@ -25,6 +25,8 @@ export interface AccountsStatusOptions extends ReportOptions {
   readonly isNamed: boolean;
   /** What is left of accounts that the config no longer has. */
   readonly leftovers: readonly Leftover[];
+  /** What is wrong with the files that join all accounts. */
+  readonly faults: readonly PublishedFault[];
   /** Whether a fleet syncs them: then this machine's state folders say nothing of its runs. */
   readonly isFleet: boolean;
 }
@@ -32,7 +34,7 @@ export interface AccountsStatusOptions extends ReportOptions {
 /** A line an account, in the order given, and the pages of those that were named. */
 export function renderAccountsStatus(
   accounts: readonly AccountStatus[],
-  { isNamed, leftovers, isFleet, ...options }: AccountsStatusOptions,
+  { isNamed, leftovers, faults, isFleet, ...options }: AccountsStatusOptions,
 ): string {
   const { nowMs, columns } = options;
   const table = drawFittingTable(
@@ -50,6 +52,7 @@ export function renderAccountsStatus(
   const [first] = accounts;
   const prose = [
     describeAccountErrors(accounts.flatMap((one) => findCause(one, isNamed) ?? [])),
+    describeFaults(faults),
     describeLeftovers(leftovers),
     isNamed || first === undefined ? '' : `One account: sluice status --accounts ${first.account}`,
     isFleet ? 'This is what was synced from this folder. The runs of the fleet: sluice fleet status' : '',

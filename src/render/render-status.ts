@@ -1,6 +1,6 @@
 import { describeRestore, describeUnknownRestore } from '../text/describe-restore.ts';
 import { describeAge } from '../text/duration.ts';
-import type { StatusReport, StreamStatusRow } from '../model/reports.ts';
+import type { PublishedFault, StatusReport, StreamStatusRow } from '../model/reports.ts';
 import { isUnfinished } from '../model/run-report.ts';
 import { nameScan } from '../model/stream.ts';
 import { describeStanding, isDue, MOST_NAMES, PUBLISHER, type Publishing } from './describe-standing.ts';
@@ -46,7 +46,7 @@ export function renderStatus(report: StatusReport, { nowMs, columns }: ReportOpt
     describeQuarantine(report),
   ];
   const prose = [
-    describeFaults(report),
+    describeFaults(report.faults),
     describeLosses(report),
     describeRefusal(report.refused),
     describeUnsettled(report),
@@ -94,7 +94,8 @@ function describeLeft({ quota, lastRun, unreadable }: StatusReport, nowMs: numbe
 }
 
 /** Published files that changed after publishing: the counts above may be wrong, and readers may fail. */
-function describeFaults({ faults = [] }: StatusReport): string {
+/** Each fault, and what to do about it. */
+export function describeFaults(faults: readonly PublishedFault[] = []): string {
   return faults.map(({ detail, fix }) => `${toSafeLine(detail)}\n  next: ${toSafeLine(fix)}`).join('\n');
 }
 

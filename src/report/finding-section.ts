@@ -13,7 +13,7 @@ const words = { bad: 'To do', note: 'To know', good: 'Well', idle: 'For informat
 const MOST_FINDINGS = 30;
 
 /** What to know at once, and what to do. */
-export function buildFindingSection({ findings }: Health): Section {
+export function buildFindingSection({ findings }: Pick<Health, 'findings'>): Section {
   const more = findings.length - MOST_FINDINGS;
   const body =
     findings.length === 0

@@ -15,6 +15,7 @@ import { drawBadge, drawIcon } from './badge.ts';
 import type { ChartSet } from './chart.ts';
 import { drawDocument } from './document.ts';
 import { asFile, chooseReload, describeAgeing } from './paging.ts';
+import { buildFindingSection } from './finding-section.ts';
 import { drawFacts, type Fact, listFacts } from './facts.ts';
 import { formatAge, formatMoment } from './format-values.ts';
 import {
@@ -28,7 +29,7 @@ import { type Health, judgeHealth } from './judge-health.ts';
 import { cutText, html, type Markup, type Part } from './markup.ts';
 import { buildSections, drawLeftOut, summarizeReport } from './render-report.ts';
 import { drawLinks, drawSection, drawTable } from './section.ts';
-import { findLastEnded, type Tone } from './stream-state.ts';
+import { type Finding, findLastEnded, type Tone } from './stream-state.ts';
 
 /** An account with what its page says. */
 type JudgedAccount = { readonly account: string; readonly health: AccountHealth } & (
@@ -43,13 +44,16 @@ export function renderAccountsReport(
 ): RenderedAccountsReport {
   const accounts = sortAccounts(all.accounts.map((one) => judge(one, all.madeAt)));
   const healths = accounts.map(({ health }) => health);
-  const headline = describeAccounts(healths);
-  const tone = (['bad', 'note', 'good'] as const).find((one) =>
-    healths.some((health) => health.tone === one),
-  );
+  const { faults = [] } = all;
+  const findings = faults.map(({ detail, fix }): Finding => ({ tone: 'bad', what: `${detail}.`, todo: fix }));
+  const headline =
+    describeAccounts(healths) + (faults.length > 0 ? '; the file with all of them has a problem' : '');
+  const tones = [...healths, ...findings].map(({ tone: one }) => one);
+  const tone = (['bad', 'note', 'good'] as const).find((one) => tones.includes(one));
   const told = { headline, tone: tone ?? 'idle', madeAt: all.madeAt } as const;
   const body = html`${drawHeader(accounts, told)}
     <main>
+      ${findings.length > 0 && drawSection(buildFindingSection({ findings }))}
       ${drawSection({ id: 'accounts', heading: 'Accounts', body: drawOverview(accounts, all.madeAt, paging) })}
       ${!paging.isLive && accounts.map((one, at) => drawAccount(one, `a${at}-`, accounts.length === 1))}
     </main>
@@ -68,7 +72,7 @@ export function renderAccountsReport(
   });
   return {
     html: REPORT_START + page.text,
-    summary: { ...told, accounts: accounts.map(summarize) },
+    summary: { ...told, accounts: accounts.map(summarize), ...(faults.length > 0 && { faults }) },
   };
 }
 

@@ -101,6 +101,19 @@ describe('a report of several accounts', () => {
     expect(parseHtml(one.html).find(({ tag }) => tag === 'details')?.attributes).toHaveProperty('open');
   });
 
+  it('names what is wrong with the file that has all of them, first of all', () => {
+    const detail = '/data/all.duckdb is missing';
+    const told = renderAccountsReport({
+      ...makeAccountsData(),
+      faults: [{ path: '/data/all.duckdb', detail, fix: 'Run `sluice sync`.' }],
+    });
+    const lines = listTexts(told.html);
+    expect(lines).toContain(`${detail}.`);
+    expect(told.summary).toMatchObject({ tone: 'bad', faults: [{ detail }] });
+    expect(told.summary.headline).toMatch(/; the file with all of them has a problem$/);
+    expect(summary).not.toHaveProperty('faults');
+  });
+
   it('keeps forty accounts with four tables and a month of runs below 3 MB', () => {
     const runs = makeRuns(40);
     const { published, quota, requests } = makeBusyData();

@@ -5,7 +5,7 @@ import type { Settings } from '../../model/settings.ts';
 import { defineAccountCommand } from '../steps/define-account-command.ts';
 import type { CliContext } from '../frame/context.ts';
 import { withName } from '../../text/name-once.ts';
-import { withFleetCheck } from '../steps/fleet-check.ts';
+import { withSharedChecks } from '../steps/shared-checks.ts';
 import { loadSettings } from '../steps/load-settings.ts';
 
 const checkAccounts = defineAccountCommand({
@@ -38,8 +38,8 @@ const checkAccounts = defineAccountCommand({
   },
 });
 
-/** Whether a sync would work, and a fleet. */
-export const checkCommand = withFleetCheck(checkAccounts);
+/** Whether a sync would work, and what accounts share. */
+export const checkCommand = withSharedChecks(checkAccounts);
 
 /** A failed notice does not fail a run, so only `check` reports one that can reach nobody. */
 async function checkPrograms({ env }: CliContext, { notify }: Settings): Promise<readonly CheckItem[]> {

@@ -96,7 +96,8 @@ export const reportCommand = defineCommand({
     const chosen = await chooseAccounts(context, globals, values.accounts);
     if (chosen !== undefined) {
       const { reportAccounts } = await import('../steps/accounts-report.ts');
-      return reportAccounts(context, globals, { chosen: chosen.chosen, output, request });
+      const faults = values.accounts === undefined ? await context.engine.findJointFaults(chosen) : [];
+      return reportAccounts(context, globals, { chosen: chosen.chosen, faults, output, request });
     }
     const settings = await loadOfflineSettings(context, globals);
     const { findTarget } = await import('../steps/report-file.ts');

@@ -89,9 +89,11 @@ async function showAccounts(
     await import('../steps/accounts-status.ts');
   // A question about some accounts by name is not one about others.
   const leftovers = isNamed ? [] : await context.engine.findLeftovers(known);
+  const isFleet = hasFleet(known);
   for (;;) {
     const accounts = await readAccountsStatus(context, globals, known);
-    const shown = { accounts, isNamed, leftovers, isFleet: hasFleet(known) };
+    const faults = isNamed || isFleet ? [] : await context.engine.findJointFaults(known);
+    const shown = { accounts, isNamed, leftovers, isFleet, faults };
     if (!isWatch || !accounts.some(({ status }) => isRunning(status))) return toStatusOutcome(context, shown);
     await showUntilNext(context, drawAccountsStatus(context, shown));
   }

@@ -8,6 +8,7 @@ import type {
   CheckReport,
   ComparisonReport,
   MaintainReport,
+  PublishedFault,
   RebuildReport,
   RunSummary,
   StatusReport,
@@ -21,6 +22,7 @@ import type { SchemaDiff, SchemaExport, StreamSchema } from '../../model/schema-
 import type { ConfirmChange, StateChangeReport, StateReport } from '../../model/state-report.ts';
 import type { JointResult } from '../../accounts/publish-joint.ts';
 import type { Clock } from '../../model/clock.ts';
+import type { TriedJoint } from '../../accounts/find-joint-faults.ts';
 import type { FoundLeftover, Leftover } from '../../accounts/find-leftovers.ts';
 import type { RemovalPlan } from '../../accounts/plan-removal.ts';
 import type { Removal, RemovalEffects } from '../../accounts/remove-account.ts';
@@ -75,6 +77,10 @@ export interface Engine extends QueryEngine, ReportEngine, TelemetryEngine {
     known: KnownAccounts,
     options: { readonly clock: Clock; readonly signal?: AbortSignal | undefined },
   ): Promise<JointResult>;
+  /** What is wrong with the files that join all accounts. */
+  findJointFaults(known: KnownAccounts): Promise<readonly PublishedFault[]>;
+  /** Whether a sync could write them; nothing is written. */
+  tryJoint(known: KnownAccounts): Promise<readonly TriedJoint[]>;
   /** What is left of accounts that the config no longer has. */
   findLeftovers(known: KnownAccounts): Promise<readonly Leftover[]>;
   /** What is left of one account; undefined if there is nothing in its places. */

@@ -1,5 +1,6 @@
 import type { RenderedDictionary } from '../../model/dictionary.ts';
 import type {
+  AccountsReportData,
   Paging,
   RenderedAccountsReport,
   RenderedReport,
@@ -15,7 +16,7 @@ export interface ReportEngine {
   /** The same of several accounts; what cannot be read of one is told in its place. As a page, it is an overview. */
   makeAccountsReport(
     accounts: readonly AccountToReport[],
-    request: ReportRequest & { readonly signal?: AbortSignal },
+    request: ReportRequest & Pick<AccountsReportData, 'faults'> & { readonly signal?: AbortSignal },
     paging?: Paging,
   ): Promise<RenderedAccountsReport>;
   /** The data dictionary as one HTML file, from the published file and the config. */

@@ -2,6 +2,7 @@ import { judgeAccounts } from '../../accounts/judge-accounts.ts';
 import { mapAtOnce } from '../../accounts/map-at-once.ts';
 import { toSyncError } from '../../model/errors.ts';
 import type { AccountsReportSummary, ReportRequest } from '../../model/report-data.ts';
+import type { PublishedFault } from '../../model/reports.ts';
 import { toReportedError } from '../../model/run-report.ts';
 import { formatBytes } from '../../text/format-bytes.ts';
 import { formatCount } from '../../text/format-count.ts';
@@ -19,6 +20,8 @@ import { findTarget } from './report-file.ts';
 
 /** A report of several accounts as it was asked for. */
 export interface AccountsReportRequest extends Pick<ChosenAccounts, 'chosen'> {
+  /** What is wrong with the files that join all accounts. */
+  readonly faults: readonly PublishedFault[];
   /** As the user gave it. */
   readonly output: string;
   readonly request: ReportRequest;
@@ -28,12 +31,12 @@ export interface AccountsReportRequest extends Pick<ChosenAccounts, 'chosen'> {
 export async function reportAccounts(
   context: CliContext,
   globals: GlobalValues,
-  { chosen, output, request }: AccountsReportRequest,
+  { chosen, faults, output, request }: AccountsReportRequest,
 ): Promise<CommandOutcome> {
   const { engine, signal } = context;
   const target = await findTarget(context.cwd, output);
   const accounts = await listAccountsToReport(context, globals, chosen);
-  const report = await engine.makeAccountsReport(accounts, { ...request, signal });
+  const report = await engine.makeAccountsReport(accounts, { ...request, faults, signal });
   const { summary } = report;
   const bytes = await writeOutput(target, report.html, context.randomHex(8));
   const failed = summary.accounts.flatMap(({ account, error }) => (error === null ? [] : { account, error }));
@@ -68,7 +71,7 @@ export function listAccountsToReport(
 
 const MOST_FINDINGS = 10;
 
-function describeReport({ headline, accounts }: AccountsReportSummary): readonly string[] {
+function describeReport({ headline, accounts, faults = [] }: AccountsReportSummary): readonly string[] {
   const told = accounts.flatMap(({ account, report, error }) =>
     error === null
       ? (report?.findings ?? [])
@@ -83,6 +86,7 @@ function describeReport({ headline, accounts }: AccountsReportSummary): readonly
   const more = alike.length - MOST_FINDINGS;
   return [
     `${headline}.`,
+    ...faults.map(({ detail }) => `- ${toSafeLine(detail)}.`),
     ...alike
       .slice(0, MOST_FINDINGS)
       .map(([what, of]) => `- ${listNames(of.map(({ account }) => account))}: ${toSafeLine(what)}`),

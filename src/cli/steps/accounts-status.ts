@@ -43,23 +43,24 @@ export async function readAccountsStatus(
 }
 
 /** What there is to show. */
-export interface ShownAccounts extends Pick<AccountsStatusOptions, 'isNamed' | 'leftovers' | 'isFleet'> {
+export interface ShownAccounts extends Pick<
+  AccountsStatusOptions,
+  'isNamed' | 'leftovers' | 'isFleet' | 'faults'
+> {
   readonly accounts: readonly AccountStatus[];
 }
 
 /** The overview as text, with the pages of those that were named. */
 export function drawAccountsStatus(
   { clock, output }: CliContext,
-  { accounts, isNamed, leftovers, isFleet }: ShownAccounts,
+  { accounts, ...shown }: ShownAccounts,
 ): string {
-  const nowMs = clock.now();
-  const columns = output.stdout.columns();
-  return renderAccountsStatus(accounts, { nowMs, columns, isNamed, leftovers, isFleet });
+  return renderAccountsStatus(accounts, { nowMs: clock.now(), columns: output.stdout.columns(), ...shown });
 }
 
 /** The outcome of the command: it fails only if nothing at all could be read. */
 export function toStatusOutcome(context: CliContext, shown: ShownAccounts): CommandOutcome {
-  const { accounts, leftovers } = shown;
+  const { accounts, leftovers, faults } = shown;
   const failed = accounts.flatMap((one) => (one.error === undefined ? [] : [one]));
   const [first] = failed;
   const isLost = failed.length === accounts.length;
@@ -75,6 +76,7 @@ export function toStatusOutcome(context: CliContext, shown: ShownAccounts): Comm
         error,
       })),
       leftovers,
+      ...(faults.length > 0 && { faults }),
     },
     text: drawAccountsStatus(context, shown),
     ...(isLost &&

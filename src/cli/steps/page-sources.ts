@@ -23,7 +23,8 @@ export function openPages(
       if (known === undefined)
         return (await engine.makeReport(await loadOfflineSettings(context, globals), request, live)).html;
       const accounts = await listAccountsToReport(context, globals, known.chosen);
-      return (await engine.makeAccountsReport(accounts, { ...request, signal }, live)).html;
+      const faults = patterns === undefined ? await engine.findJointFaults(known) : [];
+      return (await engine.makeAccountsReport(accounts, { ...request, faults, signal }, live)).html;
     },
     async makeAccount(name) {
       const account = (await choose())?.chosen.find((one) => one.name === name);

@@ -200,6 +200,30 @@ describe('the last line of a command over each account', () => {
     expect(none.stdout).not.toContain('3 accounts');
   });
 
+  it('is followed by the files with all accounts, which can fail by themselves', async () => {
+    const runChecks: Engine['runChecks'] = () =>
+      Promise.resolve({ ...whole, error: undefined, quota: undefined, requestsSpent: 4 });
+    const error = new ConfigError('/data/all.duckdb is not ours', {
+      code: 'config_invalid',
+      hint: 'Move it.',
+    });
+    const path = '/data/all.duckdb';
+    const tryWith = (found: typeof error | undefined) =>
+      run(['check'], {
+        engine: { ...makeEngine({ runChecks }), tryJoint: () => Promise.resolve([{ path, error: found }]) },
+      });
+    const fine = await tryWith(undefined);
+    expect(fine.exitCode).toBe(0);
+    expect(fine.stdout).toMatch(
+      /\n\nthe files with all accounts:\nok {6}all accounts {2}\/data\/all\.duckdb\n$/,
+    );
+    const { exitCode, stdout } = await tryWith(error);
+    expect(exitCode).toBe(2);
+    expect(stdout).toMatch(
+      /\nFAILED {2}all accounts {2}\/data\/all\.duckdb is not ours\n {8}fix: Move it\.\n$/,
+    );
+  });
+
   it('follows one page for all that failed in the same words', async () => {
     const { stdout } = await run(['plan'], { engine: makeEngine({}, names) });
     expect(stdout).toBe(

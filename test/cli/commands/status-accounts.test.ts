@@ -214,3 +214,18 @@ describe('what is left of accounts that the config no longer has', () => {
     );
   });
 });
+
+describe('the files with the data of all accounts', () => {
+  const faults = [{ path: '/data/all.duckdb', detail: '/data/all.duckdb is missing', fix: 'Sync.' }];
+  const engine = { ...makeEngine({ acme: makeStatus() }), findJointFaults: () => Promise.resolve(faults) };
+
+  it('are named where something is wrong with them, unless some accounts were asked for', async () => {
+    expect((await run(['status'], { engine })).stdout).toContain(
+      '/data/all.duckdb is missing\n  next: Sync.',
+    );
+    expect(JSON.parse((await run(['status', '--json'], { engine })).stdout)).toMatchObject({
+      result: { faults },
+    });
+    expect((await run(['status', '--accounts', 'acme'], { engine })).stdout).not.toContain('/data/all');
+  });
+});
