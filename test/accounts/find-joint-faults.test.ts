@@ -26,9 +26,9 @@ async function publishFile(
   return data;
 }
 
-function placesOf(folder: string, data: readonly AccountData[], more: Partial<JointPlaces> = {}) {
+function placesOf(folder: string, data: readonly AccountData[], catalog?: string) {
   const accounts = data.map(({ account: name }) => ({ name }));
-  return { accounts, data, combined: join(folder, 'all.duckdb'), catalog: undefined, ...more };
+  return { accounts, data, combined: join(folder, 'all.duckdb'), catalog };
 }
 
 async function makeFiles() {
@@ -99,7 +99,7 @@ describe('the faults of a file with all accounts', () => {
     const root = join(makeFolder(), 'lakes');
     const acme = await writeAccountLake(root, 'acme', [TABLE]);
     const globex = await writeAccountLake(root, 'globex', [TABLE]);
-    const places = placesOf(root, [acme, globex], { catalog: join(root, 'lake.duckdb') });
+    const places = placesOf(root, [acme, globex], join(root, 'lake.duckdb'));
     expect((await publish(places)).error).toBeUndefined();
     expect(await details(places)).toEqual([]);
     await writeAccountLake(root, 'acme', [CHANGE]);

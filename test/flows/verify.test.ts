@@ -103,15 +103,16 @@ describe('verify', () => {
       'main.items differ',
       'move that aside',
     ],
-    'a published file that was replaced': [
-      (flow) => {
+    'a published file that was replaced by another': [
+      async (flow) => {
         copyFileSync(flow.duckdbPath, `${flow.duckdbPath}.copy`);
         rmSync(flow.duckdbPath);
         copyFileSync(`${flow.duckdbPath}.copy`, flow.duckdbPath);
+        await tamper(flow.duckdbPath, 'DELETE FROM items WHERE id = 3');
       },
-      'published file',
-      'is not the file that was published last',
-      'sluice sync publishes it',
+      'both files',
+      'main.items differ',
+      'move that aside',
     ],
     'a published file that is gone': [
       (flow) => {
@@ -199,6 +200,19 @@ describe('verify', () => {
     expect(found).toMatchObject({ status: isWarning ? 'warning' : 'failed' });
     expect(found?.detail).toContain(detail);
     expect(found?.fix).toContain(fix);
+  });
+
+  it('warns of a copy in place of the published file, whose rows are the same', async () => {
+    const flow = await createSynced();
+    copyFileSync(flow.duckdbPath, `${flow.duckdbPath}.copy`);
+    renameSync(`${flow.duckdbPath}.copy`, flow.duckdbPath);
+    const report = await verify(flow);
+    expect(report.exitCode).toBe(0);
+    expect(itemOf(report, 'published file')).toMatchObject({
+      status: 'warning',
+      detail: `${flow.duckdbPath} is not the file that was published last: it was copied or moved here`,
+    });
+    expect(itemOf(report, 'both files')).toMatchObject({ status: 'ok' });
   });
 
   it('reports pages that a stopped scan left', async () => {

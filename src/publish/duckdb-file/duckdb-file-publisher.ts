@@ -26,7 +26,6 @@ import {
   findFileFaults,
   type PublishedFile,
   adviseForUnpublished,
-  REPUBLISH_FIX,
   tryFile,
 } from '../published-file.ts';
 import type {
@@ -156,8 +155,13 @@ export class DuckdbFilePublisher implements ClosedPublisher {
           detail,
           'The next sync continues from it. If it is the wrong one, put the right one in its place first.',
         );
+      // A copy or a backup is as good, if the comparison with the work file finds the same rows.
       else if (await this.#isReplaceable())
-        kit.add('failed', detail, `If you did not put it there, ${REPUBLISH_FIX}`);
+        kit.add(
+          'warning',
+          `${detail}: it was copied or moved here`,
+          'The next sync publishes it again; fresh streams cost no request.',
+        );
       else kit.add('failed', detail, await adviseOn(this.#file()));
     }
     const facts = await kit.read({
