@@ -5,6 +5,8 @@ import type { Settings } from '../model/settings.ts';
 import { mayBeUnavailable, nameOf, sliceStream, type Stream } from '../model/stream.ts';
 import { findRefusedKeys } from './plan/find-refused-keys.ts';
 import { type Known, readKnown } from './plan/known-sizes.ts';
+import { checkSample } from '../load/check-contract.ts';
+import { describeSample } from '../load/judge-findings.ts';
 import { requestPage } from '../read/request-page.ts';
 import { type Asking, sampleDocument } from '../read/sample-document.ts';
 import {
@@ -87,11 +89,14 @@ function judgeMissing(known: Known | undefined, stream: Stream, outcome: Outcome
 }
 
 async function checkEndpoint(
-  asking: Asking,
+  asking: CheckedApi,
   stream: Stream,
 ): Promise<{ readonly item: CheckItem; readonly warnings: readonly string[] }> {
   const { total, records, masked, rest, slowness } = await askEndpoint(asking, stream);
   refuseUnread(stream, { total, records, masked });
+  const { hashKey } = asking.settings;
+  const values = records.map(({ value }) => value);
+  const findings = checkSample({ stream, hashKey }, values);
   const unknown = stream.paginated ? 'no total declared' : 'a large response, counted when it is synced';
   const rows = total === undefined ? unknown : formatCountOf(total, 'row');
   return {
@@ -99,6 +104,7 @@ async function checkEndpoint(
     warnings: [
       ...[rest, slowness].filter((said) => said !== undefined),
       ...findUnseenNames(stream, records, masked),
+      ...describeSample(stream, records.length, findings),
     ],
   };
 }

@@ -16,6 +16,7 @@ import {
   observeConstant,
   observeRecord,
   findNode,
+  isRecordObject,
 } from '../schema/observe-fields.ts';
 import type { ForcedColumn } from '../schema/resolve-columns.ts';
 import type { HeldRecord } from '../warehouse/project-stage.ts';
@@ -96,6 +97,22 @@ export async function checkContract(
     unmatched,
     findings: pass.findings,
   };
+}
+
+/** What the contract of a stream finds in some of its records; nothing that was learned counts. */
+export function checkSample(
+  { stream, hashKey }: Pick<ContractQuestion, 'stream' | 'hashKey'>,
+  values: readonly unknown[],
+): ContractFindings {
+  const tree = createFieldTree();
+  for (const value of values) if (isRecordObject(value)) observeRecord(tree, value);
+  const { fields } = findForcedTypes(stream.columns, tree.root, []);
+  const question = { stream, hashKey, checkpoint: undefined, learned: [] };
+  const pass = new ContractPass(
+    compileAcceptance(buildContract(question, fields, findKeyPaths(stream, tree, []))),
+  );
+  for (const [position, value] of values.entries()) pass.take(position, value);
+  return pass.findings;
 }
 
 /** The types of fields with decimals, where these are or have to be exact: that takes the digits of every value. */

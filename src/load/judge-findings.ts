@@ -96,6 +96,29 @@ export function describeFindings(rejected: RejectedRecords, held: CheckedScan): 
   ];
 }
 
+/** What a sync would do with a sample of these many records, as sentences; empty where it would keep them as they are. */
+export function describeSample(
+  stream: Stream,
+  rows: number,
+  { failing, rejected, discarded }: ContractFindings,
+): readonly string[] {
+  const of = (records: number) =>
+    `${formatCount(records)} of ${formatCountOf(rows, 'record')} on the first page`;
+  const { maxInvalidRatio, name } = stream;
+  const most = `if more than streams.${name}.maxInvalidRatio (${maxInvalidRatio}) of all records do, the stream fails`;
+  return [
+    ...(failing.records === 0
+      ? []
+      : [`${of(failing.records)} would fail the stream: ${describeCounts(failing)}`]),
+    ...(rejected.records === 0
+      ? []
+      : [`${of(rejected.records)} would go to quarantine: ${describeCounts(rejected)}; ${most}`]),
+    ...(discarded.records === 0
+      ? []
+      : [`values would be left out of ${of(discarded.records)}: ${describeCounts(discarded)}`]),
+  ];
+}
+
 function describeRejected({ count }: RejectedRecords, counts: ViolationCounts): string {
   if (!breaksContract(counts))
     return `${formatCountOf(count, 'record')} ${verbOf(count, 'is not a JSON object', 'are not JSON objects')} and went to _sluice.quarantine`;

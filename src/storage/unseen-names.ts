@@ -53,7 +53,12 @@ function refuseUnseen(
     const found = unseen.find(({ where }) => where === what);
     if (found === undefined) continue;
     if (need === 'misspelled cursor' && !isMisspelled(found)) continue;
-    const fields = found.known.slice(0, MOST_NAMED).map(escapeForTerminal).join(', ');
+    // An object with fields of its own is neither a key nor a cursor.
+    const fields = found.known
+      .filter((path) => !found.known.some((other) => other.startsWith(`${path}.`)))
+      .slice(0, MOST_NAMED)
+      .map(escapeForTerminal)
+      .join(', ');
     throw new StreamConfigError(found.sentence, {
       code: 'config_invalid',
       hint: `The table is unchanged. ${ADVICE[what]} streams.${stream.name}.${what}, or set it to auto. Fields of this stream: ${fields}.`,

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCheck } from '../support/run-check.ts';
 import { planSync } from '../../src/commands/plan/plan.ts';
@@ -50,6 +52,43 @@ describe('check of the fields that config names', () => {
     );
     const empty = createItemsFlow([], { stream: { key: ['idd'], cursor } });
     expect((await runCheck(empty, 'items')).report).toMatchObject({ ok: true, exitCode: 0 });
+  });
+});
+
+describe('check of the records of the first page', () => {
+  const sampled = async (records: Parameters<typeof createItemsFlow>[0], schema?: object) => {
+    const flow = createItemsFlow(records, { stream: { key: ['id'] } });
+    if (schema !== undefined) {
+      mkdirSync(join(flow.folder, 'contracts'), { recursive: true });
+      writeFileSync(join(flow.folder, 'contracts', 'items.schema.json'), JSON.stringify(schema));
+    }
+    const { report } = await runCheck(flow, 'items');
+    const said = report.items.flatMap(({ name, status, detail }) =>
+      name === 'items' && status === 'warning' ? [detail] : [],
+    );
+    return { report, said };
+  };
+
+  it('says nothing of records that a sync keeps as they are', async () => {
+    const { said } = await sampled(makeItems(20), { type: 'object', required: ['id'] });
+    expect(said).toEqual([]);
+  });
+
+  it('warns of records that are not objects', async () => {
+    const { report, said } = await sampled([...makeItems(18), 7, 'x'] as ReturnType<typeof makeItems>);
+    expect(report.exitCode).toBe(0);
+    expect(said).toEqual([
+      '2 of 20 records on the first page would go to quarantine: the record is not a JSON object (2); if more than streams.items.maxInvalidRatio (0.05) of all records do, the stream fails',
+    ]);
+  });
+
+  it('warns of records that break the contract file, e.g. by a field that none of them has', async () => {
+    const { said } = await sampled(makeItems(20), { type: 'object', required: ['id', 'sku'] });
+    expect(said).toEqual([
+      expect.stringMatching(
+        /^20 of 20 records on the first page would go to quarantine: sku .*\(20\); if more/,
+      ),
+    ]);
   });
 });
 
