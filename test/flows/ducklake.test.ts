@@ -166,6 +166,33 @@ function describeLake(title: string, place: number, getSite: () => Site): void {
       expect((await maintain()).destinations).toMatchObject([{ outcome: 'maintained' }]);
     });
 
+    it('hides no change of another program that comes between the transactions of its maintenance', async () => {
+      const lake = await getSite().create(ITEMS, { stream, config: { retention: { lake: '0s' } } });
+      await syncWell(lake.flow);
+      const maintain = () => maintainLakes(lake.flow.settings(), { clock: lake.flow.clock });
+      const transaction = Reflect.get<Database, 'transaction'>(Database.prototype, 'transaction');
+      for (const at of [0, 1, 2, 3]) {
+        let begun = 0;
+        const spy = vi.spyOn(Database.prototype, 'transaction').mockImplementation(async function (
+          this: Database,
+          work,
+        ) {
+          if (begun++ === at) {
+            const writer = await lake.open('');
+            await writer.run(`UPDATE lake.main.items SET amount = -1 - ${at} WHERE id < 5`);
+            writer.close();
+          }
+          return transaction.call(this, work);
+        });
+        await expect(maintain()).rejects.toThrow(/another program changed .* since the last publish/);
+        spy.mockRestore();
+        await syncWell(lake.flow);
+        await expectEqual(lake);
+      }
+      expect((await maintain()).destinations).toMatchObject([{ outcome: 'maintained' }]);
+      await expectVerified(lake.flow, 'DuckLake');
+    });
+
     it('gives filters every row, also where the engine records no bounds of long texts', async () => {
       const long = '日本'.repeat(100);
       const name = (records: readonly object[], text: string) =>

@@ -192,7 +192,10 @@ export interface Inspection {
 }
 
 /** How much is removed, and of which tables. */
-export interface Maintenance extends Recorded, Extent {}
+export interface Maintenance extends Recorded, Extent {
+  /** Called in each transaction; throws where another program may have changed rows, which a commit of ours would hide. */
+  readonly refuseTouched: () => Promise<void>;
+}
 
 /** How much is removed. */
 export interface Extent {

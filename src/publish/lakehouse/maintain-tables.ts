@@ -21,14 +21,21 @@ export async function maintainTables(
 ): Promise<void> {
   const held = await readHeldTables(database, lakehouse);
   if (held === undefined) return;
-  const { path } = lakehouse.destination;
-  if (isAnyTouched(held))
-    throw new PublishError(`another program changed ${path} since the last publish`, {
-      code: 'publish_failed',
-      hint: 'Run `sluice sync --force`: it compares the tables with what was synced, repairs them, and then maintains them. Nothing was removed.',
-      context: { path },
-    });
-  await upkeep.maintain(database, { ...held, ...extent });
+  if (isAnyTouched(held)) throw describeTouched(lakehouse);
+  const refuseTouched = async () => {
+    const { found, touched } = await lakehouse.inspect(database, held);
+    const isAsPublished = [...found.values()].every((one) => one === 'as published');
+    if (!isAsPublished || touched.size > 0) throw describeTouched(lakehouse);
+  };
+  await upkeep.maintain(database, { ...held, ...extent, refuseTouched });
+}
+
+function describeTouched({ destination: { path } }: Lakehouse): PublishError {
+  return new PublishError(`another program changed ${path} since the last publish`, {
+    code: 'publish_failed',
+    hint: 'Run `sluice sync --force`: it compares the tables with what was synced, repairs them, and then maintains them. No rows were removed.',
+    context: { path },
+  });
 }
 
 /** How a lakehouse is maintained that is not open. */

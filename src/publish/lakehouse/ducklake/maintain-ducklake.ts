@@ -57,8 +57,9 @@ async function maintain(job: Job): Promise<void> {
 }
 
 /** The snapshot is ours, and of the same commit: nobody has to look at what changed in it. */
-async function nameTransaction({ database, generation, begin }: Job): Promise<void> {
+async function nameTransaction({ database, generation, begin, refuseTouched }: Job): Promise<void> {
   await begin();
+  await refuseTouched();
   const about = quoteLiteral(JSON.stringify({ generation }));
   await database.run(
     `CALL ducklake_set_commit_message(${quoteLiteral(LAKE)}, ${quoteLiteral(AUTHOR)}, 'maintenance', extra_info => ${about})`,
