@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SyncError } from '../../src/model/errors.ts';
+import { Iceberg as IcebergTables } from '../../src/publish/lakehouse/iceberg/iceberg.ts';
 import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts';
 import { python } from '../support/find-nessie.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
@@ -108,6 +109,104 @@ describeWithServers('Iceberg', () => {
       ids: records.reduce((total, { id }) => total + id, 0),
       amounts: records.reduce((total, { amount }) => total + amount, 0),
     });
+  });
+
+  describe('whose tables another program changes during a publish', () => {
+    const changed = ITEMS.map((item) => (item.id < 40 ? item : { ...item, amount: item.amount + 1 }));
+
+    /** The next sync takes the table for unchanged. */
+    async function expectRecorded({ schema }: LakeFlow): Promise<void> {
+      const reader = await open();
+      const [left] = await reader.rows(
+        `SELECT value FROM iceberg_table_properties('lake._sluice_${schema}.lake_commit') WHERE key = 'sluice.versions'`,
+      );
+      const [now] = await reader.rows(
+        `SELECT metadata."current-snapshot-id"::VARCHAR AS snapshot FROM iceberg_load_table_response('lake.${schema}.items')`,
+      );
+      reader.close();
+      const versions = JSON.parse(String(left?.['value'])) as Readonly<Record<string, string>>;
+      expect(versions['main.items']?.split(' ').at(-1)).toBe(now?.['snapshot']);
+    }
+
+    async function disturb({ schema }: LakeFlow): Promise<void> {
+      const writer = await open();
+      await writer.run(`DELETE FROM lake.${schema}.items WHERE id < 5`);
+      writer.close();
+    }
+
+    it.each([
+      ['before its rows are read', 'inspect', ITEMS],
+      ['before its rows are read, where only some of them are', 'inspect', changed],
+      ['after the commit, where nothing was written', 'settle', ITEMS],
+      ['after the commit', 'settle', changed],
+    ] as const)('is repaired by the sync after it: %s', async (_, step, records) => {
+      const lake = create(ITEMS, { stream: { key: ['id'], cursor: { field: 'date', lookback: '60d' } } });
+      await syncWell(lake.flow);
+      if (records === ITEMS) {
+        // As after a compaction: the version differs.
+        const writer = await open();
+        await writer.run(`DELETE FROM lake.${lake.schema}.items WHERE id = 1`);
+        writer.close();
+      }
+      setRecords(lake.flow, records);
+      const real = Reflect.get(IcebergTables.prototype, step) as (...given: unknown[]) => Promise<unknown>;
+      let calls = 0;
+      const spy = vi.spyOn(IcebergTables.prototype, step).mockImplementation(async function (
+        this: IcebergTables,
+        ...given: unknown[]
+      ) {
+        calls += 1;
+        if (step === 'settle') await disturb(lake);
+        const found = await real.apply(this, given);
+        // The first look is that of the claim, the second one that of the publish.
+        if (step === 'inspect' && calls === 2) await disturb(lake);
+        return found as never;
+      });
+      const { exitCode } = await lake.flow.sync({ force: true }).finally(() => spy.mockRestore());
+      // The catalog refuses a commit that does not follow what it has.
+      expect([0, 6]).toContain(exitCode);
+      expect(calls).toBeGreaterThanOrEqual(step === 'settle' ? 1 : 2);
+      await syncWell(lake.flow);
+      await expectEqual(lake);
+      await expectVerified(lake.flow, 'Iceberg');
+      await expectRecorded(lake);
+    });
+
+    it('counts its own changes, so that a table that nobody else changes is not compared', async () => {
+      const all = { key: ['id'], cursor: { field: 'date', lookback: '60d' } };
+      const lake = create(ITEMS, { stream: all });
+      const withNew = changed.map((item) => ({ ...item, extra: 'new' }));
+      for (const records of [ITEMS, changed, changed.slice(3), withNew]) {
+        setRecords(lake.flow, records);
+        await syncWell(lake.flow);
+        await expectRecorded(lake);
+      }
+    });
+  });
+
+  it('makes a table again whose columns its catalog does not let the engine change', async () => {
+    const withField = (name: string) => ITEMS.map((item) => ({ ...item, [name]: 'new' }));
+    const lake = create(ITEMS, { stream });
+    await syncWell(lake.flow);
+    setRecords(lake.flow, withField('extra'));
+    await syncWell(lake.flow);
+    // The catalog takes the columns without the excluded one for those that it had first.
+    const items = {
+      path: 'items',
+      paginated: true,
+      ...stream,
+      columns: { extra: { exclude: true } },
+    } as const;
+    const config = { ...lake.config, streams: { items } };
+    await syncWell(lake.flow, { config });
+    setRecords(lake.flow, withField('more'));
+    const { warnings } = await lake.flow.sync({ force: true, fullRefresh: true, config });
+    expect(warnings).toContainEqual(
+      expect.stringMatching(/the catalog takes no change of the columns of items, so it was dropped/),
+    );
+    await expectEqual(lake);
+    expect((await lake.flow.sync({ force: true, config })).warnings).toEqual([]);
+    await expectVerified(lake.flow, 'Iceberg');
   });
 
   it('leaves a table of others alone while it writes tables again whose files are lost', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PublishError } from '../../model/errors.ts';
 import type { SqlSession } from '../../model/sql.ts';
-import type { FoundTable, Lakehouse, Recorded } from './lakehouse.ts';
+import type { FoundTable, Lakehouse, Recorded, SeenTable } from './lakehouse.ts';
 import { nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
 
 /** Version of the tables that only a lakehouse has. */
@@ -33,6 +33,8 @@ interface Commit extends Pick<HeldTables, 'fence' | 'generation' | 'maintainedAt
 export interface HeldTable extends FoundTable {
   /** Another program may have changed its rows since. */
   readonly isTouched: boolean;
+  /** What it was when it was inspected. */
+  readonly seen?: SeenTable | undefined;
 }
 
 const columnsSchema = z.array(z.strictObject({ name: z.string(), type: z.string(), storedAs: z.string() }));
@@ -88,12 +90,17 @@ export async function readHeldTables(
       { columns: columnsSchema.parse(JSON.parse(String(columns))), partitions: String(partitions) },
     ]),
   );
-  const { found, touched } = await lakehouse.inspect(session, { generation, tables: recorded });
+  const { found, touched, seen } = await lakehouse.inspect(session, { generation, tables: recorded });
   const tables = [...recorded].map(([name, table]) => {
     const state = found.get(name) ?? 'as published';
     return [
       name,
-      { ...table, found: state, isTouched: state !== 'as published' || touched.has(name) },
+      {
+        ...table,
+        found: state,
+        isTouched: state !== 'as published' || touched.has(name),
+        seen: seen?.get(name),
+      },
     ] as const;
   });
   const isMetaHeld = found.get('_sluice.meta') !== 'gone' && recorded.has('_sluice.meta');

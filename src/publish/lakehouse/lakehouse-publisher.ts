@@ -26,10 +26,9 @@ import { maintainOnRequest, maintainTables } from './maintain-tables.ts';
 import type { Lakehouse, LostFiles } from './lakehouse.ts';
 import { nameInLake, nameThere, toLakeSchema } from './names.ts';
 import { openToPublish } from './open-to-write.ts';
-import { type PublishJob, publishTables, type TablesChange } from './publish-tables.ts';
+import { publishOrRepair } from './publish-or-repair.ts';
 import { openAsWorkFile, restoreTables } from './read-tables.ts';
 import { refuseForeign } from './refuse-foreign.ts';
-import { listStoredTables } from './stored-tables.ts';
 import { takeOverLakehouse } from './take-over-tables.ts';
 
 /** Often enough for a few files a table, whatever the number of syncs. */
@@ -159,9 +158,9 @@ export class LakehousePublisher implements ClosedPublisher {
       const at = { generation, runId, nowMs: clock.now(), look, lease, warn, comments };
       const job = { database, lakehouse, streams, owner, comparesAll, ...at };
       const change = await interruptOnAbort(database, signal, () =>
-        repeatInTurn(lakehouse, clock, () => this.#publishOrRepair(job, commit), signal),
+        repeatInTurn(lakehouse, clock, () => publishOrRepair(job), signal),
       );
-      const { tables = new Set(), inserted, deleted, maintainedAtMs } = change;
+      const { tables = new Map(), inserted, deleted, maintainedAtMs } = change;
       if (change.tables !== undefined) await lakehouse.settle?.(database, tables);
       rmSync(this.#promiseTo('compare'), { force: true });
       const after = await lakehouse.measure?.(database);
@@ -175,22 +174,6 @@ export class LakehousePublisher implements ClosedPublisher {
       throw lakehouse.describeFailure(error, await lakehouse.findRefused?.(database, error));
     } finally {
       await database.release();
-    }
-  }
-
-  async #publishOrRepair(job: PublishJob, { warn, lease }: ClosedCommit): Promise<TablesChange> {
-    const { database, lakehouse } = job;
-    const { lostFiles } = lakehouse;
-    try {
-      return await publishTables(job);
-    } catch (thrown) {
-      if (lostFiles?.isMeant(thrown) !== true) throw thrown;
-      const stored = await listStoredTables(database, lakehouse, { streams: job.streams, held: undefined });
-      const names = stored.map(({ name }) => name);
-      await lease?.confirm();
-      await lostFiles.drop(database, names);
-      warn(`${this.place}: files of its tables were lost, so all tables are written again`);
-      return publishTables(job);
     }
   }
 

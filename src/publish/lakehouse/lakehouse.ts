@@ -58,6 +58,8 @@ export interface Lakehouse {
   inspect(session: SqlSession, recorded: Recorded): Promise<Inspection>;
   /** Does what a table needs before it is made or gets columns. */
   prepareColumns?(session: SqlSession, table: StoredTable): Promise<void>;
+  /** Whether a table that is there takes no change of its columns any more. */
+  isStuck?(session: SqlSession, table: StoredTable): Promise<boolean>;
   /** Makes a table empty, with the columns that it should have, or creates it. */
   makeEmpty(session: SqlSession, table: StoredTable, before: FoundTable | undefined): Promise<void>;
   /** Adds a column, where the engine's own statement would give it another type. */
@@ -74,7 +76,7 @@ export interface Lakehouse {
   /** Records what `inspect` compares, in the transaction of the commit. */
   record?(session: SqlSession): Promise<void>;
   /** Records what `inspect` compares, after the commit. A kill before it costs time, and nothing else. */
-  settle?(session: SqlSession, tables: ReadonlySet<string>): Promise<void>;
+  settle?(session: SqlSession, tables: ReadonlyMap<string, TableWrites>): Promise<void>;
   /**
    * What to do about files of tables that are gone: an engine removes those of a commit whose answer was lost, though the
    * catalog has that commit.
@@ -189,6 +191,24 @@ export interface Inspection {
   readonly found: ReadonlyMap<string, Found>;
   /** Names of tables whose rows may differ from those that were published. */
   readonly touched: ReadonlySet<string>;
+  /** What each table was, where a commit does not say what it follows. */
+  readonly seen?: ReadonlyMap<string, SeenTable>;
+}
+
+/** A table at one moment. */
+export interface SeenTable {
+  /** Of the table, whatever its rows. */
+  readonly id: string;
+  /** Counts the statements that changed its rows, also those of other programs. */
+  readonly sequence: number;
+}
+
+/** What a publish wrote to a table. */
+export interface TableWrites {
+  /** The table before; undefined if it was made. */
+  readonly seen: SeenTable | undefined;
+  /** Statements that changed rows; undefined where that is not known. */
+  readonly statements: number | undefined;
 }
 
 /** How much is removed, and of which tables. */

@@ -14,14 +14,16 @@ import {
   readHeldTables,
   touchAll,
 } from './held-tables.ts';
-import type { Lakehouse, StoredTable } from './lakehouse.ts';
+import { changeRows, fillTable, type RowsChange } from './change-rows.ts';
+import type { Lakehouse, StoredTable, TableWrites } from './lakehouse.ts';
 import { type LakePlace, locateInLake, nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
-import { type ChangedParts, describeFilter, inLake, inWork, listColumns, sortRows } from './rows.ts';
+import { type ChangedParts, inLake } from './rows.ts';
 import { describeOtherCount, describeTaken } from './describe-failure.ts';
 import { ViewsPublish } from './publish-views.ts';
 import { assertNotOvertaken } from './take-over-tables.ts';
 import { createCommit } from './create-commit.ts';
 import { moveComments } from './stored-comments.ts';
+import { StuckTableError } from './stuck-table.ts';
 import { listStoredTables } from './stored-tables.ts';
 
 /** What is published to a lakehouse. */
@@ -47,8 +49,8 @@ export interface PublishJob {
 
 /** What a publish changed. */
 export interface TablesChange {
-  /** Names of tables with other rows or columns than before; undefined if it was there already. */
-  readonly tables: ReadonlySet<string> | undefined;
+  /** Tables that were compared or changed, by name; undefined if it was there already. */
+  readonly tables: ReadonlyMap<string, TableWrites> | undefined;
   readonly inserted: number;
   readonly deleted: number;
   /** Epoch ms; that of the first publish before any. */
@@ -67,6 +69,8 @@ class TablesPublish {
   readonly #job: PublishJob;
   #inserted = 0;
   #deleted = 0;
+  /** Statements that changed rows, by table. */
+  readonly #writes = new Map<string, number>();
 
   constructor(job: PublishJob) {
     this.#job = job;
@@ -86,9 +90,11 @@ class TablesPublish {
     const views = lakehouse.views && new ViewsPublish(database, lakehouse, lakehouse.views, this.#job.warn);
     await views?.prepare(tables);
     const changed = await findChangedParts(database, this.#own(OWN_TABLES.parts), tables);
-    const due = new Set<string>();
-    for (const table of tables)
-      if (await this.#publish(table, held?.tables.get(table.name), changed)) due.add(table.name);
+    const due = new Map<string, TableWrites>();
+    for (const table of tables) {
+      const writes = await this.#publish(table, held?.tables.get(table.name), changed);
+      if (writes !== undefined) due.set(table.name, writes);
+    }
     await this.#dropOthers(tables, held);
     await this.#comment(tables);
     await views?.create();
@@ -99,22 +105,27 @@ class TablesPublish {
     return { tables: due, inserted: this.#inserted, deleted: this.#deleted, maintainedAtMs };
   }
 
-  /** Whether the table had to change. */
+  /** What was written to the table, if it had to be compared or to change. */
   async #publish(
     table: StoredTable,
     before: HeldTable | undefined,
     changed: ReadonlyMap<string, ChangedParts | undefined>,
-  ): Promise<boolean> {
+  ): Promise<TableWrites | undefined> {
     const hasOtherParts = changed.has(table.name);
     const isEmpty = await this.#shape(table, before);
     if (isEmpty) await this.#fill(table);
     else if (before?.isTouched === true) await this.#change(table, undefined);
     else if (hasOtherParts) await this.#change(table, changed.get(table.name));
     const hasChanged = isEmpty || before?.isTouched === true || hasOtherParts;
-    if (!hasChanged) return false;
+    if (!hasChanged) return undefined;
     await this.#proveCount(table);
     await this.#endStep();
-    return true;
+    const wasThere = before !== undefined && before.found !== 'gone';
+    return {
+      seen: wasThere ? before.seen : undefined,
+      // Whether emptying it removed rows is not known.
+      statements: isEmpty && wasThere ? undefined : (this.#writes.get(table.name) ?? 0),
+    };
   }
 
   /** Where each table is committed alone, all of one step are there before the next one, and the commit's name is last. */
@@ -162,6 +173,8 @@ class TablesPublish {
     )
       return false;
     if (before === undefined) await this.#refuseTaken(table);
+    else if (before.found !== 'gone' && (await lakehouse.isStuck?.(database, table)) === true)
+      throw new StuckTableError(table.name);
     // First: a table that is not listed as ours would be taken for one of others.
     await database.run(`DELETE FROM ${this.#own(OWN_TABLES.tables)} WHERE name = $1`, [table.name]);
     await database.run(`INSERT INTO ${this.#own(OWN_TABLES.tables)} VALUES ($1, $2, $3)`, [
@@ -199,32 +212,19 @@ class TablesPublish {
     if (taken !== undefined) throw describeTaken(lakehouse, `${inLakeAs}.${taken}`);
   }
 
-  async #fill(table: StoredTable): Promise<void> {
-    const columns = listColumns(table);
-    this.#inserted += await this.#job.database.count(
-      `INSERT INTO ${inLake(table, this.#place).from} (${columns}) SELECT ${columns} FROM ${inWork(table).from} ${sortRows(table)}`,
-    );
+  #count(table: StoredTable, { inserted, deleted }: RowsChange): void {
+    this.#inserted += inserted;
+    this.#deleted += deleted;
+    const before = this.#writes.get(table.name) ?? 0;
+    this.#writes.set(table.name, before + Math.sign(inserted) + Math.sign(deleted));
   }
 
-  /** Makes the rows of changed parts equal; without parts, all rows. */
+  async #fill(table: StoredTable): Promise<void> {
+    this.#count(table, await fillTable(this.#job.database, this.#place, table));
+  }
+
   async #change(table: StoredTable, parts: ChangedParts | undefined): Promise<void> {
-    const { database } = this.#job;
-    const work = inWork(table);
-    const held = inLake(table, this.#place);
-    const filter = parts === undefined ? 'true' : describeFilter(table, parts, work);
-    // Equal rows of a table without a key count: one more of them is a change.
-    await database.run(
-      `CREATE OR REPLACE TEMP TABLE sluice_differ AS SELECT hash FROM (
-         SELECT ${work.hash} AS hash, 1 AS n FROM ${work.from} WHERE ${filter}
-         UNION ALL SELECT ${held.hash}, -1 FROM ${held.from} WHERE ${filter}) GROUP BY hash HAVING sum(n) <> 0`,
-    );
-    if ((await database.count('SELECT count(*) FROM sluice_differ')) === 0) return;
-    const differs = (hash: string) => `${filter} AND ${hash} IN (SELECT hash FROM sluice_differ)`;
-    const columns = listColumns(table);
-    this.#deleted += await database.count(`DELETE FROM ${held.from} WHERE ${differs(held.hash)}`);
-    this.#inserted += await database.count(
-      `INSERT INTO ${held.from} (${columns}) SELECT ${columns} FROM ${work.from} WHERE ${differs(work.hash)} ${sortRows(table)}`,
-    );
+    this.#count(table, await changeRows(this.#job.database, this.#place, table, parts));
   }
 
   /** A change that left rows behind, whatever the cause, is made again for all rows, and is not committed if that fails. */

@@ -11,6 +11,7 @@ import type {
   Recorded,
   StoredColumn,
   StoredTable,
+  TableWrites,
   Upkeep,
 } from '../lakehouse.ts';
 import { nameInLake, LAKE } from '../names.ts';
@@ -19,7 +20,14 @@ import { chooseIcebergType } from './iceberg-types.ts';
 import { openIceberg } from './open-iceberg.ts';
 import { readMessage } from '../describe-failure.ts';
 import { describeLabel, dropTables, readLabel, TABLE_LABEL } from './table-properties.ts';
-import { describeColumns, findVersion, inspectIceberg, isSame, recordVersions } from './table-versions.ts';
+import {
+  describeColumns,
+  hasOldSchema,
+  hasTable,
+  inspectIceberg,
+  isSame,
+  recordVersions,
+} from './table-versions.ts';
 
 const LOST = /NoSuchKey|The specified key does not exist/;
 
@@ -51,13 +59,16 @@ export class Iceberg implements Lakehouse {
   async findTaken(session: SqlSession, schema: string, names: readonly string[]): Promise<readonly string[]> {
     const taken: string[] = [];
     for (const name of names)
-      if ((await findVersion(session, [LAKE, schema, name].map(quoteIdentifier).join('.'))) !== undefined)
-        taken.push(name);
+      if (await hasTable(session, [LAKE, schema, name].map(quoteIdentifier).join('.'))) taken.push(name);
     return taken;
   }
 
   inspect(session: SqlSession, recorded: Recorded): Promise<Inspection> {
     return inspectIceberg(session, this.destination.schema, recorded);
+  }
+
+  isStuck(session: SqlSession, { schema, table }: StoredTable): Promise<boolean> {
+    return hasOldSchema(session, nameInLake(this.destination, schema, table));
   }
 
   /** A name cannot be dropped and created in one transaction. */
@@ -100,7 +111,7 @@ export class Iceberg implements Lakehouse {
     drop: (session, names) => dropTables(session, this.destination.schema, names),
   };
 
-  settle(session: SqlSession, tables: ReadonlySet<string>): Promise<void> {
+  settle(session: SqlSession, tables: ReadonlyMap<string, TableWrites>): Promise<void> {
     return recordVersions(session, this.destination.schema, tables);
   }
 }
