@@ -25,12 +25,21 @@ export interface RunObserver {
 export function tellEvent(observers: readonly RunObserver[], event: ProgressEvent): readonly string[] {
   return observers.flatMap((observer) => {
     try {
-      observer.onEvent?.(event);
+      const told: unknown = observer.onEvent?.(event);
+      // An async function is accepted where nothing is returned; its failure must not end the process.
+      if (told instanceof Promise) told.catch((thrown: unknown) => keepLate(observer, thrown));
       return [];
     } catch (thrown) {
       return [describeFailure(observer, thrown)];
     }
   });
+}
+
+/** What failed in observers after `onEvent` returned. */
+const late = new WeakMap<RunObserver, readonly string[]>();
+
+function keepLate(observer: RunObserver, thrown: unknown): void {
+  late.set(observer, [...(late.get(observer) ?? []), describeFailure(observer, thrown)]);
 }
 
 /** Passes the end of a run on to observers, one after the other; returns what failed in them, as warnings. */
@@ -40,6 +49,8 @@ export async function tellEnd(
 ): Promise<readonly string[]> {
   const warnings: string[] = [];
   for (const observer of observers) {
+    warnings.push(...new Set(late.get(observer)));
+    late.delete(observer);
     try {
       warnings.push(...((await observer.onEnd?.(ended)) ?? []));
     } catch (thrown) {
