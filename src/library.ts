@@ -16,7 +16,13 @@ import type { OnProgress, ProgressEvent } from './model/progress.ts';
 import { ConfigError, toSyncError } from './model/errors.ts';
 import type { PlanReport } from './model/plan-report.ts';
 import type { CheckReport } from './model/reports.ts';
-import { type EndedRun, type RunObserver, tellEnd } from './model/run-observer.ts';
+import {
+  callSafely,
+  describeFailure,
+  type EndedRun,
+  type RunObserver,
+  tellEnd,
+} from './model/run-observer.ts';
 import type { RunReport } from './model/run-report.ts';
 import type { Settings, SyncOptions } from './model/settings.ts';
 import { findSender } from './model/telemetry.ts';
@@ -89,11 +95,10 @@ export async function syncAccounts(
   );
   const warnings = new Set<string>();
   const onEvent = (event: AccountEvent) => {
-    try {
-      onAccount?.(event);
-    } catch (thrown) {
-      warnings.add(`onAccount threw: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
-    }
+    callSafely(
+      () => onAccount?.(event),
+      (thrown) => warnings.add(describeFailure({ name: 'onAccount' }, thrown)),
+    );
   };
   const { runAccounts } = await import('./accounts/run-accounts.ts');
   const describe = await describeKnown(config, known, clock);

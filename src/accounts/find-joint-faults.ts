@@ -1,33 +1,23 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { z } from 'zod';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { readPublishedRecord } from '../../state/published-record.ts';
 import { resolveLinks } from '../files/real-paths.ts';
-import type { AccountData } from '../model/account.ts';
 import { type SyncError, toSyncError } from '../model/errors.ts';
-import { LAKE_MANIFEST } from '../model/lake.ts';
 import type { PublishedFault } from '../model/reports.ts';
 import { assertWritable } from '../publish/assert-writable.ts';
+import { REPUBLISH_FIX } from '../publish/published-file.ts';
 import { listNames } from '../text/list-names.ts';
 import { type AttachedAccount, findAccounts } from '../warehouse/attach-accounts.ts';
-import { type AccountsFileKind, readSources } from './accounts-file.ts';
-import type { JointPlaces } from './publish-joint.ts';
-
-const FIX = 'sluice sync writes it; fresh streams cost no request.';
-
-/** A file that joins all accounts. */
-interface JointTarget {
-  readonly kind: AccountsFileKind;
-  readonly file: string;
-  readonly data: readonly AccountData[];
-}
+import { readSources } from './accounts-file.ts';
+import { readLakeCommit } from './own-published.ts';
+import { type JointPlaces, type JointTarget, listJointTargets } from './publish-joint.ts';
 
 /**
  * What is wrong with the files that join all accounts: one that is missing, that a sync would not replace, or that lacks
  * what an account has published since. The rows are not read.
  */
 export async function findJointFaults(places: JointPlaces): Promise<readonly PublishedFault[]> {
-  const faults = await Promise.all(listTargets(places).map((target) => findFault(target, places)));
+  const faults = await Promise.all(listJointTargets(places).map((target) => findFault(target, places)));
   return faults.flatMap((fault) => fault ?? []);
 }
 
@@ -40,7 +30,7 @@ export interface TriedJoint {
 /** Whether a sync could write the files that join all accounts; nothing is written. */
 export async function tryJoint(places: JointPlaces): Promise<readonly TriedJoint[]> {
   const tried: TriedJoint[] = [];
-  for (const target of listTargets(places)) {
+  for (const target of listJointTargets(places)) {
     const { file: path } = target;
     try {
       await readTarget(target, places);
@@ -58,14 +48,6 @@ export async function tryJoint(places: JointPlaces): Promise<readonly TriedJoint
   return tried;
 }
 
-function listTargets({ data, combined, catalog }: JointPlaces): readonly JointTarget[] {
-  const lakes = data.filter(({ lake }) => lake !== undefined);
-  return [
-    ...(catalog === undefined ? [] : [{ kind: 'views' as const, file: catalog, data: lakes }]),
-    ...(combined === undefined ? [] : [{ kind: 'combined' as const, file: combined, data }]),
-  ];
-}
-
 function readTarget({ kind, file }: JointTarget, { accounts, config }: JointPlaces) {
   return readSources(resolveLinks(file), { kind, accounts: accounts.map(({ name }) => name), config });
 }
@@ -77,7 +59,7 @@ async function findFault(target: JointTarget, places: JointPlaces): Promise<Publ
     if (!existsSync(path)) {
       if (found.length === 0) return undefined;
       const detail = `${path}, with the data of all accounts, is missing: readers find no data`;
-      return { path, detail, fix: FIX };
+      return { path, detail, fix: REPUBLISH_FIX };
     }
     const sources = (await readTarget(target, places)) ?? [];
     const held = new Map(sources.map(({ account, generation }) => [account, generation]));
@@ -88,24 +70,16 @@ async function findFault(target: JointTarget, places: JointPlaces): Promise<Publ
     if (behind.length === 0) return undefined;
     const names = listNames(behind.map(({ account }) => account));
     const detail = `${path}, with the data of all accounts, does not have what ${names} published last: it is written at the end of a sync`;
-    return { path, detail, fix: FIX };
+    return { path, detail, fix: REPUBLISH_FIX };
   } catch (thrown) {
     const { message, hint } = toSyncError(thrown);
     return { path, detail: message, fix: hint };
   }
 }
 
-const manifestSchema = z.object({ commit: z.string().optional() });
-
 /** The commit that readers of an account have; undefined where no small file says it. */
 function readGeneration({ file, lake, stateDir }: AttachedAccount): string | undefined {
-  if (lake === undefined) {
-    const record = stateDir === undefined ? undefined : readPublishedRecord(stateDir);
-    return record?.path === file ? record.generation : undefined;
-  }
-  try {
-    return manifestSchema.parse(JSON.parse(readFileSync(join(lake, LAKE_MANIFEST), 'utf8'))).commit;
-  } catch {
-    return undefined;
-  }
+  if (lake !== undefined) return readLakeCommit(lake);
+  const record = stateDir === undefined ? undefined : readPublishedRecord(stateDir);
+  return record?.path === file ? record.generation : undefined;
 }

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { Clock } from '../model/clock.ts';
 import type { ReportedError } from '../model/run-report.ts';
 import { type AccountsFileKind, readOwnSources } from './accounts-file.ts';
-import { type JointPlaces, publishJoint } from './publish-joint.ts';
+import { type JointPlaces, listJointTargets, publishJoint } from './publish-joint.ts';
 
 /** What happened to the files that join accounts. */
 export interface LeftJoint {
@@ -22,15 +22,11 @@ export async function leaveJoint(
   joint: JointPlaces,
   options: { readonly clock: Clock },
 ): Promise<LeftJoint> {
-  const places: readonly (readonly [AccountsFileKind, string | undefined])[] = [
-    ['views', joint.catalog],
-    ['combined', joint.combined],
-  ];
   const find = async () => {
     const found = [];
-    for (const [kind, file] of places) {
-      const names = file === undefined ? undefined : await readNames(file, kind);
-      if (file !== undefined && names?.includes(account) === true) found.push({ kind, file, names });
+    for (const { kind, file } of listJointTargets(joint)) {
+      const names = await readNames(file, kind);
+      if (names?.includes(account) === true) found.push({ kind, file, names });
     }
     return found;
   };

@@ -38,7 +38,7 @@ export function refuseLost(absent: readonly AccountData[], known: readonly strin
 
 /** Whether a state folder or a lake has a record of something published. */
 function hasPublished({ account, lake, stateDir, readersFile }: AccountData): boolean {
-  if (lake !== undefined && holdsCommit(lake)) return true;
+  if (lake !== undefined && readLakeCommit(lake) !== undefined) return true;
   if (stateDir === undefined) return false;
   assertReadable(account, stateDir);
   const hasFile = readPublishedRecord(stateDir) !== undefined;
@@ -58,12 +58,13 @@ function showsPublished({ published, error, status, streams }: RunReport): boole
 
 const manifestSchema = z.object({ commit: z.string().optional() });
 
-function holdsCommit(lake: string): boolean {
+/** The commit that a lake has, by its manifest; undefined without one that can be read. */
+export function readLakeCommit(lake: string): string | undefined {
   try {
     const text = readFileSync(join(lake, LAKE_MANIFEST), 'utf8');
-    return manifestSchema.parse(JSON.parse(text)).commit !== undefined;
+    return manifestSchema.parse(JSON.parse(text)).commit;
   } catch {
-    return false;
+    return undefined;
   }
 }
 

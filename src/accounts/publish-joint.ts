@@ -4,6 +4,7 @@ import type { Clock } from '../model/clock.ts';
 import { toSyncError } from '../model/errors.ts';
 import { type ReportedError, toReportedError } from '../model/run-report.ts';
 import { writeAccountsCatalog } from './accounts-catalog.ts';
+import type { AccountsFileKind } from './accounts-file.ts';
 import { publishCombined } from './combined-file.ts';
 import { refuseUnknown } from './refuse-unknown.ts';
 
@@ -20,6 +21,23 @@ export interface JointPlaces {
   readonly config?: string | undefined;
 }
 
+/** A file that joins all accounts, and the accounts that it is made from. */
+export interface JointTarget {
+  readonly kind: AccountsFileKind;
+  /** Absolute path. */
+  readonly file: string;
+  readonly data: readonly AccountData[];
+}
+
+/** The files that the config asks for. */
+export function listJointTargets({ data, combined, catalog }: JointPlaces): readonly JointTarget[] {
+  const lakes = data.filter(({ lake }) => lake !== undefined);
+  return [
+    ...(catalog === undefined ? [] : [{ kind: 'views' as const, file: catalog, data: lakes }]),
+    ...(combined === undefined ? [] : [{ kind: 'combined' as const, file: combined, data }]),
+  ];
+}
+
 /** The files that join the accounts, and the error if one could not be written. */
 export interface JointResult {
   readonly files: readonly JointFile[];
@@ -31,27 +49,21 @@ export interface JointResult {
  * the other one is still written.
  */
 export async function publishJoint(
-  { accounts, data, combined, catalog, config }: JointPlaces,
+  places: JointPlaces,
   options: { readonly clock: Clock; readonly signal?: AbortSignal | undefined },
 ): Promise<JointResult> {
-  const names = accounts.map(({ name }) => name);
-  const lakes = data.filter(({ lake }) => lake !== undefined);
-  const how = { ...options, config };
-  const tries = [
-    { file: catalog, data: lakes, write: (file: string) => writeAccountsCatalog(file, lakes, how) },
-    {
-      file: combined,
-      data,
-      write: (file: string) => publishCombined({ ...how, file, accounts: data }),
-    },
-  ];
+  const names = places.accounts.map(({ name }) => name);
+  const how = { ...options, config: places.config };
   const files: JointFile[] = [];
   const errors: ReportedError[] = [];
-  for (const { file, data: known, write } of tries) {
-    if (file === undefined) continue;
+  for (const { kind, file, data } of listJointTargets(places)) {
     try {
-      refuseUnknown(names, known, `${file} was not replaced`);
-      files.push(await write(file));
+      refuseUnknown(names, data, `${file} was not replaced`);
+      files.push(
+        kind === 'views'
+          ? await writeAccountsCatalog(file, data, how)
+          : await publishCombined({ ...how, file, accounts: data }),
+      );
     } catch (thrown) {
       errors.push(toReportedError(toSyncError(thrown)));
     }

@@ -34,14 +34,17 @@ export function refuseTooManyRejects(
   const { count, first } = rejected;
   if (first === undefined || count / Math.max(rows, 1) <= stream.maxInvalidRatio) return;
   const context = { stream: stream.name, offset: first.position };
-  const keyless = counts.list().filter(({ reason }) => reason === KEYLESS);
-  if (keyless.length > 0 && keyless.length === counts.list().length) {
-    const fields = keyless.map(({ field }) => field).join(', ');
+  const advice = adviseOn(stream, counts);
+  if (isKeyless(counts)) {
+    const fields = counts
+      .list()
+      .map(({ field }) => field)
+      .join(', ');
     throw new ResponseError(
       `${nameOf(stream)}: ${formatCountOf(count, 'record')} ${verbOf(count, 'has', 'have')} no value for the key (${escapeForTerminal(fields)}), the first at position ${first.position}`,
       {
         code: 'response_invalid',
-        hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records would go to quarantine: name fields that every record has as streams.${stream.name}.key, or set it to auto.`,
+        hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records would go to quarantine: ${advice}.`,
         context,
       },
     );
@@ -51,7 +54,7 @@ export function refuseTooManyRejects(
       `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'is not a JSON object', 'are not JSON objects')}, the first at position ${first.position}`,
       {
         code: 'response_invalid',
-        hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records cannot be rows: check streams.${stream.name}.records and the path.`,
+        hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) of the records cannot be rows: ${advice}.`,
         context,
       },
     );
@@ -60,7 +63,7 @@ export function refuseTooManyRejects(
     `${nameOf(stream)}: ${formatCount(count)} of ${formatCountOf(rows, 'record')} ${verbOf(count, 'breaks', 'break')} the contract: ${describeCounts(counts)}; the first at position ${first.position}`,
     {
       code: 'contract_broken',
-      hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: ask the provider to fix the source, or ${adviseToAllow(stream, counts)}, or raise streams.${stream.name}.maxInvalidRatio.`,
+      hint: `The table is unchanged. More than maxInvalidRatio (${stream.maxInvalidRatio}) would go to quarantine: ${advice}, or raise streams.${stream.name}.maxInvalidRatio.`,
       context,
     },
   );
@@ -107,16 +110,25 @@ export function describeSample(
   const { maxInvalidRatio, name } = stream;
   const most = `if more than streams.${name}.maxInvalidRatio (${maxInvalidRatio}) of all records do, the stream fails`;
   return [
-    ...(failing.records === 0
-      ? []
-      : [`${of(failing.records)} would fail the stream: ${describeCounts(failing)}`]),
-    ...(rejected.records === 0
-      ? []
-      : [`${of(rejected.records)} would go to quarantine: ${describeCounts(rejected)}; ${most}`]),
-    ...(discarded.records === 0
-      ? []
-      : [`values would be left out of ${of(discarded.records)}: ${describeCounts(discarded)}`]),
-  ];
+    { counts: failing, what: `${of(failing.records)} would fail the stream` },
+    { counts: rejected, what: `${of(rejected.records)} would go to quarantine (${most})` },
+    { counts: discarded, what: `values would be left out of ${of(discarded.records)}` },
+  ]
+    .filter(({ counts }) => counts.records > 0)
+    .map(({ counts, what }) => `${what}: ${describeCounts(counts)}; ${adviseOn(stream, counts)}`);
+}
+
+/** What to do about records that a stream cannot keep, as the rest of a sentence. */
+function adviseOn(stream: Stream, counts: ViolationCounts): string {
+  const { name } = stream;
+  if (isKeyless(counts)) return `name fields that every record has as streams.${name}.key, or set it to auto`;
+  if (!breaksContract(counts)) return `check streams.${name}.records and the path`;
+  return `ask the provider to fix the source, or ${adviseToAllow(stream, counts)}`;
+}
+
+/** Whether all that records lack is a value for the key. */
+function isKeyless(counts: ViolationCounts): boolean {
+  return counts.records > 0 && counts.list().every(({ reason }) => reason === KEYLESS);
 }
 
 function describeRejected({ count }: RejectedRecords, counts: ViolationCounts): string {

@@ -21,17 +21,34 @@ export interface RunObserver {
   onEnd?(ended: EndedRun): Promise<readonly string[]>;
 }
 
+/**
+ * Calls what somebody else wrote; where it fails, nothing is thrown, and no process ends. An async function is accepted
+ * where nothing is returned: that one fails `later`.
+ */
+export function callSafely(
+  call: () => unknown,
+  onFailure: (thrown: unknown, when: 'now' | 'later') => void,
+): void {
+  try {
+    const told = call();
+    if (told instanceof Promise) told.catch((thrown: unknown) => onFailure(thrown, 'later'));
+  } catch (thrown) {
+    onFailure(thrown, 'now');
+  }
+}
+
 /** Passes an event on to observers; returns what failed in them, as warnings. */
 export function tellEvent(observers: readonly RunObserver[], event: ProgressEvent): readonly string[] {
   return observers.flatMap((observer) => {
-    try {
-      const told: unknown = observer.onEvent?.(event);
-      // An async function is accepted where nothing is returned; its failure must not end the process.
-      if (told instanceof Promise) told.catch((thrown: unknown) => keepLate(observer, thrown));
-      return [];
-    } catch (thrown) {
-      return [describeFailure(observer, thrown)];
-    }
+    const failures: string[] = [];
+    callSafely(
+      () => observer.onEvent?.(event),
+      (thrown, when) => {
+        if (when === 'now') failures.push(describeFailure(observer, thrown));
+        else keepLate(observer, thrown);
+      },
+    );
+    return failures;
   });
 }
 
@@ -60,6 +77,7 @@ export async function tellEnd(
   return warnings;
 }
 
-function describeFailure({ name }: RunObserver, thrown: unknown): string {
+/** A warning about a callback that failed. */
+export function describeFailure({ name }: Pick<RunObserver, 'name'>, thrown: unknown): string {
   return `${name} threw: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
 }

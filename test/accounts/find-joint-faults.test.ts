@@ -43,8 +43,8 @@ async function makeFiles() {
 const publish = (places: JointPlaces) => publishJoint(places, { clock: systemClock });
 const details = async (places: JointPlaces) => (await findJointFaults(places)).map(({ detail }) => detail);
 
-describe('the faults of a file with all accounts', () => {
-  it('are none before an account has published, and none after a sync', async () => {
+describe('the search for faults of a file with all accounts', () => {
+  it('finds nothing before an account has published, and nothing after a sync', async () => {
     const { folder, places } = await makeFiles();
     const none = placesOf(
       folder,
@@ -56,7 +56,7 @@ describe('the faults of a file with all accounts', () => {
     expect(await findJointFaults({ ...places, combined: undefined })).toEqual([]);
   });
 
-  it('name a file that is missing, with what writes it', async () => {
+  it('names a file that is missing, with what writes it', async () => {
     const { places } = await makeFiles();
     await publish(places);
     rmSync(places.combined);
@@ -64,12 +64,12 @@ describe('the faults of a file with all accounts', () => {
       {
         path: places.combined,
         detail: `${places.combined}, with the data of all accounts, is missing: readers find no data`,
-        fix: 'sluice sync writes it; fresh streams cost no request.',
+        fix: 'sluice sync publishes it; fresh streams cost no request.',
       },
     ]);
   });
 
-  it('name the accounts that have published since it was written', async () => {
+  it('names the accounts that have published since it was written', async () => {
     const { folder, places } = await makeFiles();
     await publish(places);
     await publishFile(folder, 'globex', { run: 2, statement: CHANGE });
@@ -80,14 +80,14 @@ describe('the faults of a file with all accounts', () => {
     expect(await details(places)).toEqual([]);
   });
 
-  it('name an account that was added', async () => {
+  it('names an account that was added', async () => {
     const { folder, places } = await makeFiles();
     await publish(places);
     const more = placesOf(folder, [...places.data, await publishFile(folder, 'initech', { run: 1 })]);
     expect(await details(more)).toEqual([expect.stringContaining('what initech published last')]);
   });
 
-  it('say why a sync refuses a file of another program', async () => {
+  it('says why a sync refuses a file of another program', async () => {
     const { places } = await makeFiles();
     writeFileSync(places.combined, 'a letter');
     const [fault] = await findJointFaults(places);
@@ -95,7 +95,7 @@ describe('the faults of a file with all accounts', () => {
     expect(fault?.fix).toContain('Name another file in the config');
   });
 
-  it('are those of lakes too, and of the views over them', async () => {
+  it('looks at lakes too, and at the views over them', async () => {
     const root = join(makeFolder(), 'lakes');
     const acme = await writeAccountLake(root, 'acme', [TABLE]);
     const globex = await writeAccountLake(root, 'globex', [TABLE]);

@@ -184,8 +184,8 @@ function describeLake(title: string, place: number, getSite: () => Site): void {
           }
           return transaction.call(this, work);
         });
-        await expect(maintain()).rejects.toThrow(/another program changed .* since the last publish/);
-        spy.mockRestore();
+        const end = maintain().finally(() => spy.mockRestore());
+        await expect(end).rejects.toThrow(/another program changed .* since the last publish/);
         await syncWell(lake.flow);
         await expectEqual(lake);
       }

@@ -164,7 +164,7 @@ describeWithServers('Iceberg', () => {
       });
       const { exitCode } = await lake.flow.sync({ force: true }).finally(() => spy.mockRestore());
       // The catalog refuses a commit that does not follow what it has.
-      expect([0, 6]).toContain(exitCode);
+      expect(step === 'settle' ? [0] : [0, 6]).toContain(exitCode);
       expect(calls).toBeGreaterThanOrEqual(step === 'settle' ? 1 : 2);
       await syncWell(lake.flow);
       await expectEqual(lake);
@@ -202,7 +202,9 @@ describeWithServers('Iceberg', () => {
     setRecords(lake.flow, withField('more'));
     const { warnings } = await lake.flow.sync({ force: true, fullRefresh: true, config });
     expect(warnings).toContainEqual(
-      expect.stringMatching(/the catalog takes no change of the columns of items, so it was dropped/),
+      expect.stringMatching(
+        /the catalog takes no change of the columns of analytics\d+\.items, so it was dropped/,
+      ),
     );
     await expectEqual(lake);
     expect((await lake.flow.sync({ force: true, config })).warnings).toEqual([]);

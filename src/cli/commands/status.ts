@@ -89,11 +89,10 @@ async function showAccounts(
     await import('../steps/accounts-status.ts');
   // A question about some accounts by name is not one about others.
   const leftovers = isNamed ? [] : await context.engine.findLeftovers(known);
-  const isFleet = hasFleet(known);
   for (;;) {
     const accounts = await readAccountsStatus(context, globals, known);
-    const faults = isNamed || isFleet ? [] : await context.engine.findJointFaults(known);
-    const shown = { accounts, isNamed, leftovers, isFleet, faults };
+    const faults = isNamed ? [] : await context.engine.findJointFaults(known);
+    const shown = { accounts, isNamed, leftovers, isFleet: hasFleet(known), faults };
     if (!isWatch || !accounts.some(({ status }) => isRunning(status))) return toStatusOutcome(context, shown);
     await showUntilNext(context, drawAccountsStatus(context, shown));
   }

@@ -19,14 +19,14 @@ export async function maintainTables(
   database: Database,
   extent: Extent,
 ): Promise<void> {
-  const held = await readHeldTables(database, lakehouse);
-  if (held === undefined) return;
-  if (isAnyTouched(held)) throw describeTouched(lakehouse);
-  const refuseTouched = async () => {
-    const { found, touched } = await lakehouse.inspect(database, held);
-    const isAsPublished = [...found.values()].every((one) => one === 'as published');
-    if (!isAsPublished || touched.size > 0) throw describeTouched(lakehouse);
+  const readUntouched = async () => {
+    const held = await readHeldTables(database, lakehouse);
+    if (held !== undefined && isAnyTouched(held)) throw describeTouched(lakehouse);
+    return held;
   };
+  const held = await readUntouched();
+  if (held === undefined) return;
+  const refuseTouched = async () => void (await readUntouched());
   await upkeep.maintain(database, { ...held, ...extent, refuseTouched });
 }
 

@@ -1,4 +1,4 @@
-import { locateInLake } from './names.ts';
+import { locateInLake, nameThere } from './names.ts';
 import { type PublishJob, publishTables, type TablesChange } from './publish-tables.ts';
 import { listStoredTables } from './stored-tables.ts';
 import { StuckTableError } from './stuck-table.ts';
@@ -37,7 +37,7 @@ async function findHopeless(
   const { lostFiles, destination } = lakehouse;
   if (thrown instanceof StuckTableError) {
     const { table } = thrown;
-    const shown = table.replace(/^main\./, '');
+    const shown = nameThere(destination.schema, table);
     const why = `the catalog takes no change of the columns of ${shown}, so it was dropped and is written again: readers do not find it until then`;
     const drop = () => database.run(`DROP TABLE IF EXISTS ${locateInLake(destination, table)}`);
     return { names: [table], why, drop };

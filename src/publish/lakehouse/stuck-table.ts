@@ -5,7 +5,7 @@ export class StuckTableError extends Error {
   readonly table: string;
 
   constructor(table: string) {
-    super(`the catalog takes no change of the columns of ${table}`);
+    super(`the columns of ${table} cannot be changed`);
     this.table = table;
   }
 }
