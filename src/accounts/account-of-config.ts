@@ -15,23 +15,38 @@ interface Place {
  * says why.
  *
  * @param places of all accounts of the config
- * @param load settings of an account, with its key; called for accounts that were never synced
+ * @param load settings of an account, with its key; called for accounts that were never synced, or share a key
  */
 export async function describeAccounts(
   places: readonly Place[],
   load: (name: string) => Settings | Promise<Settings>,
 ): Promise<(name: string) => AccountOfConfig> {
-  const byKey = new Map<string, AccountSource[]>();
+  const found: AccountSource[] = [];
   for (const { account: name, kind, path } of places) {
     if (kind !== 'stateDir' || name === undefined) continue;
     const record = readSourceRecord(path);
     const source = record ?? (await readSource(name, load));
     if (source === undefined) continue;
-    const alike = byKey.get(source.key) ?? [];
-    if (alike.length === 0) byKey.set(source.key, alike);
-    alike.push({ name, ...source, isSynced: record !== undefined });
+    found.push({ name, ...source, asked: record?.asks, isSynced: record !== undefined });
   }
+  const groups = Map.groupBy(found, ({ key }) => key);
+  const byKey = new Map<string, readonly AccountSource[]>();
+  for (const [key, alike] of groups)
+    byKey.set(key, alike.length === 1 ? alike : await addCurrent(alike, load));
   return (name) => ({ name, byKey });
+}
+
+/** The config of accounts with one key may have changed since their last run. */
+function addCurrent(
+  alike: readonly AccountSource[],
+  load: (name: string) => Settings | Promise<Settings>,
+): Promise<readonly AccountSource[]> {
+  return Promise.all(
+    alike.map(async (one) => {
+      const current = one.isSynced ? await readSource(one.name, load) : undefined;
+      return current?.key === one.key ? { ...one, asks: current.asks } : one;
+    }),
+  );
 }
 
 async function readSource(name: string, load: (name: string) => Settings | Promise<Settings>) {

@@ -29,8 +29,12 @@ export interface AccountSource {
   readonly name: string;
   /** Names its key; reveals nothing of it. */
   readonly key: string;
-  /** Names all that its streams ask for. */
+  /** Names all that its streams ask for, as the config is now. */
   readonly asks: string;
+  /** What they asked for when its rows were read last; undefined without rows, or where that is not known. */
+  readonly asked?: string | undefined;
+  /** The user accepted that another account has the same key and asks for the same. */
+  readonly shares?: boolean | undefined;
   /** Rows were read with this key; else it is the key with which they would be. */
   readonly isSynced: boolean;
 }

@@ -2,6 +2,7 @@ import type { ExitCode } from '../model/errors.ts';
 import type { ReportedError } from '../model/run-report.ts';
 import { formatCountOf } from '../text/format-count.ts';
 import { listNames } from '../text/list-names.ts';
+import { nameAccountsIn } from '../text/name-accounts.ts';
 import { toSafeLine } from './safe-text.ts';
 
 const MOST_CAUSES = 10;
@@ -22,11 +23,11 @@ export function describeAccountErrors(failed: readonly FailedAccount[]): string 
   );
   const lines = [...byCause.values()].slice(0, MOST_CAUSES).map((alike) => {
     const [first] = alike;
-    const names = listNames(alike.map(({ account }) => account));
+    const names = alike.map(({ account }) => account);
     const { message: own = `exit code ${first?.exitCode ?? 1}`, hint = '' } = first?.error ?? {};
     const message = alike.length > 1 && isBusy(first?.error) ? BUSY : own;
-    const next = hint === '' ? '' : `\n  next: ${toSafeLine(hint)}`;
-    return `${names}: ${toSafeLine(message)}${next}`;
+    const next = hint === '' ? '' : `\n  next: ${toSafeLine(nameAccountsIn(hint, names))}`;
+    return `${listNames(names)}: ${toSafeLine(message)}${next}`;
   });
   const more = byCause.size - lines.length;
   return [...lines, ...(more > 0 ? [`and ${formatCountOf(more, 'more cause')}`] : [])].join('\n');

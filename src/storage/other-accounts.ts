@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type SourceRecord, writeSourceRecord } from '../../state/source-record.ts';
-import type { AccountOfConfig } from '../model/account.ts';
+import type { AccountOfConfig, AccountSource } from '../model/account.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import { listNames } from '../text/list-names.ts';
@@ -23,11 +23,15 @@ export function refuseKeyOfOther(
   { key, isBlank }: Pick<Identity, 'key' | 'isBlank'>,
   { ofAccount: account, acceptNewKey = false }: KeyOptions,
 ): void {
-  const mayDiffer = isBlank || key !== 'same';
-  // Rows that are there already would be mixed with others, whatever the user accepts.
-  if (account === undefined || !mayDiffer || (isBlank && acceptNewKey)) return;
+  if (account === undefined || (isBlank && acceptNewKey)) return;
   const { name, byKey } = account;
   const own = describeSource(settings);
+  if (!isBlank && key === 'same') {
+    const alike = acceptNewKey ? [] : findNewlyAlike(own, account);
+    if (alike.length > 0) throw describeShared(settings, [name, ...alike]);
+    return;
+  }
+  // Rows that are there already would be mixed with others, whatever the user accepts.
   const others = (byKey.get(own.key) ?? []).filter(
     (one) => one.name !== name && (isBlank ? one.asks === own.asks : one.isSynced),
   );
@@ -36,6 +40,16 @@ export function refuseKeyOfOther(
   if (others.length > 0) throw describeShared(settings, [name, ...others.map((one) => one.name)]);
   const taker = isBlank ? findTaker(own, account) : undefined;
   if (taker !== undefined) throw describeTaken(settings, name, taker);
+}
+
+/** Other accounts that ask for the same since the config changed, and were not accepted before. */
+function findNewlyAlike(own: SourceRecord, { name, byKey }: AccountOfConfig): readonly string[] {
+  const alike = byKey.get(own.key) ?? [];
+  const { asked, shares = false } = alike.find((one) => one.name === name) ?? {};
+  if (shares || asked === undefined || asked === own.asks) return [];
+  return alike
+    .filter((one) => one.name !== name && one.asks === own.asks && one.shares !== true && one.asked !== asked)
+    .map((one) => one.name);
 }
 
 /** Without rows, only this shows that two keys were swapped: another account has the key that this one had. */
@@ -69,15 +83,21 @@ function describeShared(settings: Settings, names: readonly string[]): ConfigErr
     `${listNames(names)} have the same key and send the same requests: they would have the same rows`,
     {
       code: 'identity_mismatch',
-      hint: `Give each its own key, e.g. "apiKey: \${file:./keys/\${account}}" and a file with a different key for each. If they are meant to share one, run \`sluice sync --accounts ${name} --accept-new-key\` once. ${SAFE}`,
+      hint: `Give each its own key, e.g. "apiKey: \${file:./keys/\${account}}" and a file with a different key for each, or let them ask for different data. If they are meant to share one, run \`sluice sync --accounts ${name} --accept-new-key\` once. ${SAFE}`,
       context: { path: settings.stateDir },
     },
   );
 }
 
 /** Records what this account reads with, once it is accepted. */
-export function recordSource(settings: Settings): void {
-  writeSourceRecord(settings.stateDir, describeSource(settings));
+export function recordSource(settings: Settings, { ofAccount, acceptNewKey = false }: KeyOptions): void {
+  const source = describeSource(settings);
+  const alike = ofAccount?.byKey.get(source.key) ?? [];
+  const held = alike.find((one) => one.name === ofAccount?.name);
+  const isAccepted = (one: AccountSource) =>
+    one.asks === source.asks && (acceptNewKey || (one.asked !== undefined && one.asked === held?.asked));
+  const shares = held?.shares === true || alike.some((one) => one !== held && isAccepted(one));
+  writeSourceRecord(settings.stateDir, { ...source, ...(shares && { shares }) });
 }
 
 /** What a config reads with: equal for accounts that would have the same rows. */

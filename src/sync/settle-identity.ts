@@ -38,7 +38,7 @@ export async function settleIdentity(context: Comparing): Promise<readonly Progr
   refuseKeyOfOther(settings, identity, options);
   const { unproved, notes } = await settleKey(context, identity);
   await rememberIdentity(settings, database, unproved);
-  recordSource(settings);
+  recordSource(settings, options);
   const moved =
     movedFrom === undefined
       ? []

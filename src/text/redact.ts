@@ -1,4 +1,5 @@
 import { decodeEscapes, type DecodedText, toSource } from './decode-escapes.ts';
+import { mapTexts } from './map-texts.ts';
 
 const REDACTED = '[redacted]';
 // Anything shorter would mask ordinary words; no real key is this short.
@@ -40,14 +41,7 @@ export function redact(text: string, secrets: readonly string[]): string {
 
 /** Masks secrets in every text of a plain value, and leaves the rest unchanged. */
 export function redactDeep<T>(value: T, secrets: readonly string[]): T {
-  if (typeof value === 'string') return redact(value, secrets) as T;
-  if (Array.isArray(value)) return value.map((item: unknown) => redactDeep(item, secrets)) as T;
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([name, member]): [string, unknown] => [
-    name,
-    redactDeep<unknown>(member, secrets),
-  ]);
-  return Object.fromEntries(entries) as T;
+  return mapTexts(value, (text) => redact(text, secrets));
 }
 
 const known = new Map<string, readonly Needle[]>();

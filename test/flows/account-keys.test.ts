@@ -141,4 +141,41 @@ describe('a key in the place of another account', () => {
     await flow.clock.sleep(DAY_MS);
     expect(errorsOf(await flow.sync(['--force']))).toEqual({ acme: accepted, globex: accepted });
   });
+
+  it('is refused once the config lets two that share it ask for the same, whichever runs first', async () => {
+    const own = (category: string) => ({
+      streams: { prompts_analytics: { params: { category: [category] } } },
+    });
+    const flow = createAccountsFlow({
+      names: ['acme', 'globex'],
+      own: { acme: own('a'), globex: own('b') },
+    });
+    const share = (how: NonNullable<Parameters<AccountsFlow['writeConfig']>[1]>) => {
+      flow.writeConfig(['acme', 'globex'], how);
+      writeFileSync(keyFile(flow, 'acme'), readFileSync(keyFile(flow, 'globex')));
+    };
+    share({ acme: own('a'), globex: own('b') });
+    expect(errorsOf(await flow.sync())).toEqual({ acme: accepted, globex: accepted });
+    // Both changed: none of them is the one that was there first.
+    share({});
+    const asked = flow.simulator.log.length;
+    const report = await flow.sync();
+    expect(errorsOf(report)).toEqual({ acme: refused, globex: refused });
+    expect(report.accounts[0]?.error?.message).toContain('acme, globex have the same key');
+    expect(errorsOf(await flow.sync(['--accounts', 'globex', '--force']))).toEqual({ globex: refused });
+    expect((await flow.run(['plan'])).exitCode).toBe(2);
+    expect((await flow.run(['check'])).exitCode).toBe(2);
+    expect(flow.simulator.log.slice(asked).filter(({ path }) => path.includes('prompts'))).toEqual([]);
+    // Only one of them changed.
+    share({ acme: own('a'), globex: own('a') });
+    expect(errorsOf(await flow.sync(['--accounts', 'acme']))).toEqual({ acme: accepted });
+    expect(errorsOf(await flow.sync())).toEqual({ acme: accepted, globex: refused });
+    // What was accepted stays so, also with another config, one after the other.
+    expect(errorsOf(await flow.sync(['--accounts', 'globex', '--accept-new-key']))).toEqual({
+      globex: accepted,
+    });
+    share({});
+    for (const account of ['acme', 'globex', 'acme'])
+      expect(errorsOf(await flow.sync(['--accounts', account]))).toEqual({ [account]: accepted });
+  });
 });

@@ -30,6 +30,7 @@ import { syncOnce } from '../steps/sync-once.ts';
 import { accountsOption, type ChosenAccounts, chooseAccounts, listChosen } from '../steps/choose-accounts.ts';
 import { runForEach } from '../steps/define-account-command.ts';
 import { readsFresh, type Settings, type SyncOptions } from '../../model/settings.ts';
+import { nameAccountsDeep } from '../../text/name-accounts.ts';
 import { withName } from '../../text/name-once.ts';
 
 /** One run. */
@@ -131,11 +132,12 @@ async function runAll(
   ]);
   const { renderAccountsReport, summarizeAccounts } = await import('../../render/render-accounts-sync.ts');
   const { clock, output } = context;
-  const failed = report.accounts.find(({ exitCode }) => exitCode !== 0);
+  const accounts = report.accounts.map((one) => nameAccountsDeep(one, [one.account]));
+  const failed = accounts.find(({ exitCode }) => exitCode !== 0);
   return {
     exitCode: report.exitCode,
     summary: summarizeAccounts(report),
-    result: report,
+    result: { ...report, accounts },
     text: renderAccountsReport(report, { nowMs: clock.now(), columns: output.stdout.columns() }),
     error:
       failed?.error === undefined

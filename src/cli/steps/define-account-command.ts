@@ -5,6 +5,7 @@ import type { SharedQuotaPlan } from '../../model/plan-report.ts';
 import { type ReportedError, toReportedError } from '../../model/run-report.ts';
 import { formatCountOf } from '../../text/format-count.ts';
 import { listNames } from '../../text/list-names.ts';
+import { nameAccountsDeep, nameAccountsIn } from '../../text/name-accounts.ts';
 import { withName } from '../../text/name-once.ts';
 import {
   type Command,
@@ -53,7 +54,8 @@ export function defineAccountCommand<const O extends Options>(
       const joint = patterns === undefined ? runJoint?.(context, input, chosen) : undefined;
       if (joint !== undefined) return joint;
       const way = typeof accounts === 'function' ? accounts(input) : accounts;
-      if (way === 'one') return definition.run(onlyOne(context, given.globals, chosen), input);
+      if (way === 'one')
+        return runForOne(onlyOne(context, given.globals, chosen), (own) => definition.run(own, input));
       await refuseSharedMistake(context, given.globals, chosen);
       return runForEach({ context, globals: given.globals, chosen }, (own) => definition.run(own, input));
     },
@@ -68,6 +70,20 @@ function onlyOne(context: CliContext, globals: GlobalValues, chosen: ChosenAccou
     `this works on one account at a time, and ${chosen.chosen.length} are selected`,
     `Name one, e.g. --accounts ${account?.name ?? ''}.`,
   );
+}
+
+/** Runs a command for the only account that is chosen; what it prints names that account. */
+async function runForOne(
+  own: CliContext,
+  run: (own: CliContext) => Promise<CommandOutcome>,
+): Promise<CommandOutcome> {
+  const names = own.account === undefined ? [] : [own.account.name];
+  const outcome = await run(own).catch((thrown: unknown) => {
+    const error = toSyncError(thrown);
+    throw error.withHint(nameAccountsIn(error.hint, names));
+  });
+  const { text, error } = outcome;
+  return { ...outcome, text: nameAccountsIn(text, names), error: nameAccountsDeep(error, names) };
 }
 
 /** Describes accounts once somebody asks. */
@@ -101,7 +117,7 @@ export async function runForEach(
   for (const account of chosen.chosen) {
     if (context.signal.aborted) throw toAbortError(context.signal);
     const { name } = account;
-    const writeNote = (line: string) => context.output.writeNote(`${name}: ${line}`);
+    const writeNote = (line: string) => context.output.writeNote(`${name}: ${nameAccountsIn(line, [name])}`);
     const own = {
       ...context,
       account,
@@ -150,8 +166,8 @@ function joinOutcomes(
         ok: exitCode === 0,
         exitCode,
         summary,
-        result,
-        error,
+        result: nameAccountsDeep(result, [account]),
+        error: nameAccountsDeep(error, [account]),
       })),
       ...(sharedQuotas.length > 0 && { sharedQuotas }),
     },
@@ -172,13 +188,14 @@ function joinPages(outcomes: readonly AccountOutcome[]): readonly string[] {
     exitCode === 0 ? account : `${exitCode}\n${text}`,
   );
   return [...pages.values()].map((alike) => {
-    const names = alike.map(({ account }) => account).join(', ');
-    return `${names}:\n${alike[0]?.text ?? ''}`;
+    const names = alike.map(({ account }) => account);
+    return `${names.join(', ')}:\n${nameAccountsIn(alike[0]?.text ?? '', names)}`;
   });
 }
 
 /** The first failure, with the name of its account. */
 function nameError([first]: readonly AccountOutcome[]): ReportedError | undefined {
   if (first?.error === undefined) return undefined;
-  return { ...first.error, message: withName(first.error.message, first.account) };
+  const error = nameAccountsDeep(first.error, [first.account]);
+  return { ...error, message: withName(error.message, first.account) };
 }

@@ -10,6 +10,7 @@ import { toSyncError } from '../../model/errors.ts';
 import { type EndedRun, type RunObserver, tellEnd } from '../../model/run-observer.ts';
 import { toReportedError } from '../../model/run-report.ts';
 import type { Settings, SyncOptions } from '../../model/settings.ts';
+import { nameAccountsDeep } from '../../text/name-accounts.ts';
 import type { CliContext, GlobalValues } from '../frame/context.ts';
 import type { EndedSync } from '../../notify/notify-accounts.ts';
 import type { ToldSettings } from '../frame/engine.ts';
@@ -176,8 +177,9 @@ class AccountRuns {
     const startedAtMs = clock.now();
     const before = earlier?.get(name)?.report;
     const completed = [...(before === undefined ? [] : listCompleted(before)), ...(limits.completed ?? [])];
+    const show = display.follow(name);
     const observers: readonly RunObserver[] = [
-      { name: 'the display', onEvent: display.follow(name) },
+      { name: 'the display', onEvent: (event) => show(nameAccountsDeep(event, [name])) },
       watchReading(onReading),
       ...traces,
     ];

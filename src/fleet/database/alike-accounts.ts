@@ -22,7 +22,9 @@ export async function listAlike(
   );
   const synced = rows.map((row) => {
     const { key, asks } = row['source'] as StoredSource;
-    return { name: String(row['account']), key, asks, isSynced: true };
+    const name = String(row['account']);
+    const now = configured.get(name);
+    return { name, key, asks: now?.key === key ? now.asks : asks, asked: asks, isSynced: true };
   });
   const others = [...configured].flatMap(([name, { key, asks }]) =>
     keys.has(key) && !synced.some((one) => one.name === name) ? [{ name, key, asks, isSynced: false }] : [],

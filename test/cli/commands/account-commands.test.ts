@@ -99,7 +99,7 @@ describe('a command over each account', () => {
       error: {
         code: 'verify_failed',
         message: 'globex: items: it lacks name',
-        hint: 'sluice rebuild items',
+        hint: 'sluice rebuild --accounts globex items',
       },
     });
     expect(result?.accounts).toMatchObject([
