@@ -3,6 +3,7 @@ import { describeAccounts } from './accounts/account-of-config.ts';
 import { matchAccounts, unknownAccount } from './accounts/match-accounts.ts';
 import type { RunLimits } from './accounts/run-accounts.ts';
 import { watchReading } from './accounts/watch-reading.ts';
+import { assertOptions } from './config/assert-options.ts';
 import { type AccountPlaces, findPlaces } from './config/account-places.ts';
 import { type ConfigAccount, type ConfigAccounts, listAccounts, withoutAccounts } from './config/accounts.ts';
 import { type ConfigFile, readConfigFile, wrapConfig } from './config/config-file.ts';
@@ -61,6 +62,7 @@ export interface AccountsOptions extends Omit<LibraryOptions, 'account' | 'onPro
  * report; a SyncError is thrown only when the run could not start (config, another run, disk).
  */
 export async function sync(config: ConfigInput | string, options: LibraryOptions = {}): Promise<RunReport> {
+  assertOptions('sync', options);
   const ended = await runOnce(async () => {
     const { account: name, clock } = options;
     const known = name === undefined ? undefined : listKnown(config);
@@ -83,6 +85,7 @@ export async function syncAccounts(
   config: ConfigInput | string,
   options: AccountsOptions = {},
 ): Promise<AccountsReport> {
+  assertOptions('syncAccounts', options);
   const { clock = systemClock, signal, maxWaitMs, deadlineMs, onAccount, ...rest } = options;
   const { accounts: patterns, onProgress, observers, ...sync } = rest;
   const startedAtMs = clock.now();
@@ -93,6 +96,7 @@ export async function syncAccounts(
     accounts.map(({ name }) => name),
     patterns,
   );
+  await refuseSharedMistake(config, accounts, clock);
   const warnings = new Set<string>();
   const onEvent = (event: AccountEvent) => {
     callSafely(
@@ -135,6 +139,21 @@ export async function syncAccounts(
   return { ...report, warnings: [...warnings] };
 }
 
+/** What is wrong for all accounts is said once, before one of them is begun. */
+async function refuseSharedMistake(
+  config: ConfigInput | string,
+  accounts: readonly ConfigAccount[],
+  clock: Clock,
+): Promise<void> {
+  const { findSharedMistake } = await import('./config/shared-mistake.ts');
+  const mistake = await findSharedMistake(accounts, (account) =>
+    Promise.resolve()
+      .then(() => resolveOfflineSettings(toResolveOptions(config, { clock, account }, 'optional')))
+      .then(() => undefined, toSyncError),
+  );
+  if (mistake !== undefined) throw mistake;
+}
+
 type LoadedRun = Pick<SyncOptions, 'ofAccount'> & { readonly settings: Settings };
 
 /** One run to its end, which observers are told; never throws. */
@@ -175,6 +194,7 @@ async function followTraces(
 
 /** Tells what the next sync would do, with at most one request a stream. */
 export async function plan(config: ConfigInput | string, options: PlanSyncOptions = {}): Promise<PlanReport> {
+  assertOptions('plan', options);
   const { planOffline, planSync } = await import('./commands/plan/plan.ts');
   if (options.offline !== true) return planSync(toSettings(config, options), options);
   const { clock } = options;
@@ -190,6 +210,7 @@ export async function check(
   config: ConfigInput | string,
   options: LibraryOptions = {},
 ): Promise<CheckReport> {
+  assertOptions('check', options);
   const { runChecks } = await import('./commands/check.ts');
   return runChecks(toSettings(config, options), options);
 }

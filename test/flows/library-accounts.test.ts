@@ -222,6 +222,14 @@ describe('syncAccounts of the library', () => {
     );
   });
 
+  it('says once what is wrong for all accounts, and refuses options before it reads', async () => {
+    const config = makeConfig(makeFolder());
+    const shared = await findRefusal(syncAccounts({ ...config, concurrency: 0 }));
+    expect(shared).toMatchObject({ code: 'config_invalid', message: 'concurrency: must be at least 1' });
+    const options = await findRefusal(syncAccounts(config, { accounts: [] }));
+    expect(options).toMatchObject({ exitCode: 2, code: 'usage_invalid' });
+  });
+
   it('refuses a config without accounts', async () => {
     const { accounts: _accounts, concurrency: _concurrency, ...rest } = makeConfig(makeFolder());
     const error = await findRefusal(syncAccounts(rest));

@@ -1,4 +1,5 @@
 import { isTooLong, longestMessage, parseDuration } from '../../text/duration.ts';
+import { findDateProblem } from '../../text/past-date.ts';
 import type { Option, OptionText, ParsedValue } from './option.ts';
 
 /** An option that is given or not. */
@@ -112,12 +113,6 @@ function parseBoolean(text: string): ParsedValue<boolean> {
 }
 
 function parsePastDate(text: string, nowMs: number): ParsedValue<string> {
-  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  // Date.parse rejects 31 April in some engines and rolls it over in others.
-  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text) {
-    return { problem: 'must be a calendar date YYYY-MM-DD' };
-  }
-  // A day of grace: it may already be tomorrow where the data is made.
-  if (ms > nowMs + 86_400_000) return { problem: 'must not be in the future' };
-  return { value: text };
+  const problem = findDateProblem(text, nowMs);
+  return problem === undefined ? { value: text } : { problem };
 }

@@ -8,6 +8,7 @@ import {
   patternOption,
 } from '../options/option-kinds.ts';
 import type { OptionValues } from '../options/resolve-values.ts';
+import { RUN_ID, RUN_ID_PROBLEM } from '../../text/run-id.ts';
 import { usageError } from '../options/usage-error.ts';
 
 const what = 'What to sync:';
@@ -92,8 +93,8 @@ export const runOptions = {
     summary: 'Name this run, e.g. after the job that starts it',
     group: safety,
     example: 'nightly-2026-01-31',
-    pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
-    problem: 'must be 1 to 100 letters, digits, dots, dashes and underscores',
+    pattern: RUN_ID,
+    problem: RUN_ID_PROBLEM,
   }),
 } as const;
 
