@@ -136,7 +136,8 @@ type Destination = Pick<Publisher, 'place'> & Partial<Pick<Publisher, 'name' | '
 // A destination without its state cannot restore it: with the folder moved away, nothing is left to continue from.
 async function describeWayOut(stateDir: string, { name, place, state }: Destination): Promise<string> {
   const isMovable = name === undefined || name === 'duckdb' || name === 'parquet';
-  const aside = isMovable ? `move ${basename(place)} away` : 'name another schema in the config';
+  const kind = name === 'iceberg' ? 'namespace' : 'schema';
+  const aside = isMovable ? `move ${basename(place)} away` : `name another ${kind} in the config`;
   const onward = `To continue from this folder, ${aside}.`;
   if (state === undefined) return onward;
   const back = (await state.isHeld())

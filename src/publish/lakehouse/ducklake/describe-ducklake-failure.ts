@@ -50,7 +50,7 @@ const DAMAGED =
 
 /** What writes all tables of a lake again. */
 export function adviseToRewrite({ schema }: Pick<DuckLakeDestination, 'schema'>): string {
-  return `drop the tables of your streams in schema ${quoteIdentifier(schema)} of the lake and DROP SCHEMA ${quoteIdentifier(toLakeSchema(schema, '_sluice'))} CASCADE, and run \`sluice sync\`: it writes all tables again, without a request.`;
+  return `drop the tables of your streams in schema ${quoteIdentifier(schema)} of the lake and DROP SCHEMA ${quoteIdentifier(toLakeSchema(schema, '_sluice'))} CASCADE, and run \`sluice sync\`: it writes all tables again, without a request where the state folder is still there; else it reads everything from the API.`;
 }
 
 function describeLosses(lake: DuckLakeDestination): readonly [lost: Advice, damaged: Advice] {
