@@ -44,4 +44,6 @@ export interface AccountOfConfig {
   readonly name: string;
   /** All accounts, also this one, by key: the same value for each of them. */
   readonly byKey: ReadonlyMap<string, readonly AccountSource[]>;
+  /** Its state is in the store of a fleet, which has commands of its own. */
+  readonly isOfFleet?: true;
 }

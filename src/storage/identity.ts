@@ -66,10 +66,10 @@ export async function judgeIdentity(
     return { key, heldKey: held, movedFrom, isBlank, unproved: parseUnproved(meta) };
   const { stateDir } = settings;
   throw new ConfigError(
-    `the state in ${stateDir} belongs to another key and to another destination (${movedFrom}): its rows are not published to ${describePlaces(settings)}`,
+    `${nameState(settings, account)} belongs to another key and to another destination (${movedFrom}): its rows are not published to ${describePlaces(settings)}`,
     {
       code: 'identity_mismatch',
-      hint: `${adviseOwnFolder(settings, account)} If it is the same account and both were changed, sync once with the old destination, or with --accept-new-key${nameOption(account)}. Nothing was requested, and nothing was written.`,
+      hint: `${adviseOwnFolder(settings, account)} If it is the same account and both were changed, sync once with the old destination, or run ${nameAcceptance(account)} once. Nothing was requested, and nothing was written.`,
       context: { path: stateDir },
     },
   );
@@ -117,8 +117,28 @@ export function describeIdentity({ key, isBlank, movedFrom, unproved }: Identity
   return said.length === 0 ? undefined : said.join('; ');
 }
 
-/** How a command line names the account it is about. */
-export function nameOption(account: AccountOfConfig | undefined): string {
+/** The command that takes a key for a new one of the same account, whatever it returns. */
+export function nameAcceptance(account: AccountOfConfig | undefined): string {
+  if (account?.isOfFleet === true) return `\`sluice fleet run ${account.name} --accept-new-key\``;
+  return `\`sluice sync${nameOption(account)} --accept-new-key\``;
+}
+
+/** How the rows of an account are read again, where they are of another one. */
+export function adviseReset(account: AccountOfConfig | undefined): string {
+  if (account?.isOfFleet === true)
+    return `pause it (\`sluice fleet pause ${account.name}\`), delete what it has published, run \`sluice fleet repair ${account.name} --forget-state\` and then \`sluice fleet run ${account.name}\``;
+  return `run \`sluice state reset${nameOption(account)} --drop-tables\` and sync again`;
+}
+
+/** A state as people know it: the folder that a machine of a fleet has of it says nothing. */
+export function nameState(
+  { stateDir }: Pick<OfflineSettings, 'stateDir'>,
+  account?: AccountOfConfig,
+): string {
+  return account?.isOfFleet === true ? `the state of ${account.name}` : `the state in ${stateDir}`;
+}
+
+function nameOption(account: AccountOfConfig | undefined): string {
   return account === undefined ? '' : ` --accounts ${account.name}`;
 }
 

@@ -4,7 +4,7 @@ import type { AccountOfConfig, AccountSource } from '../model/account.ts';
 import { ConfigError } from '../model/errors.ts';
 import type { Settings, SyncOptions } from '../model/settings.ts';
 import { listNames } from '../text/list-names.ts';
-import type { Identity } from './identity.ts';
+import { adviseReset, type Identity, nameAcceptance } from './identity.ts';
 import { nameKey } from '../model/hash-key.ts';
 import { hashAddress } from './state-folder.ts';
 
@@ -28,7 +28,7 @@ export function refuseKeyOfOther(
   const own = describeSource(settings);
   if (!isBlank && key === 'same') {
     const alike = acceptNewKey ? [] : findNewlyAlike(own, account);
-    if (alike.length > 0) throw describeShared(settings, [name, ...alike]);
+    if (alike.length > 0) throw describeShared(settings, account, alike);
     return;
   }
   // Rows that are there already would be mixed with others, whatever the user accepts.
@@ -36,10 +36,15 @@ export function refuseKeyOfOther(
     (one) => one.name !== name && (isBlank ? one.asks === own.asks : one.isSynced),
   );
   const reader = others.find(({ isSynced }) => isSynced);
-  if (reader !== undefined) throw describeReader(settings, name, reader.name);
-  if (others.length > 0) throw describeShared(settings, [name, ...others.map((one) => one.name)]);
+  if (reader !== undefined) throw describeReader(settings, account, reader.name);
+  if (others.length > 0)
+    throw describeShared(
+      settings,
+      account,
+      others.map((one) => one.name),
+    );
   const taker = isBlank ? findTaker(own, account) : undefined;
-  if (taker !== undefined) throw describeTaken(settings, name, taker);
+  if (taker !== undefined) throw describeTaken(settings, account, taker);
 }
 
 /** Other accounts that ask for the same since the config changed, and were not accepted before. */
@@ -61,29 +66,35 @@ function findTaker(own: SourceRecord, { name, byKey }: AccountOfConfig): string 
 
 const SAFE = 'Nothing was requested, and nothing was written.';
 
-function describeReader(settings: Settings, name: string, other: string): ConfigError {
+function describeReader(settings: Settings, account: AccountOfConfig, other: string): ConfigError {
+  const { name } = account;
   return new ConfigError(`the key of ${name} reads the rows of ${other}`, {
     code: 'identity_mismatch',
-    hint: `Give ${name} its own key: the keys of two accounts may be swapped, or one was copied. If it has its own key now, but the tables of one of them were read with the wrong key, empty those and sync again: \`sluice state reset --drop-tables --accounts ${name}\`, or the same for ${other}. ${SAFE}`,
+    hint: `Give ${name} its own key: the keys of two accounts may be swapped, or one was copied. If it has its own key now, but the tables of one of them were read with the wrong key, ${adviseReset(account)}; or do the same for ${other}. ${SAFE}`,
     context: { path: settings.stateDir },
   });
 }
 
-function describeTaken(settings: Settings, name: string, other: string): ConfigError {
+function describeTaken(settings: Settings, account: AccountOfConfig, other: string): ConfigError {
+  const { name } = account;
   return new ConfigError(`the key that ${name} had is now the key of ${other}`, {
     code: 'identity_mismatch',
-    hint: `Give each its own key: the two may be swapped. Where the key of ${name} is right, run \`sluice sync --accounts ${name} --accept-new-key\` once. ${SAFE}`,
+    hint: `Give each its own key: the two may be swapped. Where the key of ${name} is right, run ${nameAcceptance(account)} once. ${SAFE}`,
     context: { path: settings.stateDir },
   });
 }
 
-function describeShared(settings: Settings, names: readonly string[]): ConfigError {
-  const [name = ''] = names;
+function describeShared(
+  settings: Settings,
+  account: AccountOfConfig,
+  others: readonly string[],
+): ConfigError {
+  const names = [account.name, ...others];
   return new ConfigError(
     `${listNames(names)} have the same key and send the same requests: they would have the same rows`,
     {
       code: 'identity_mismatch',
-      hint: `Give each its own key, e.g. "apiKey: \${file:./keys/\${account}}" and a file with a different key for each, or let them ask for different data. If they are meant to share one, run \`sluice sync --accounts ${name} --accept-new-key\` once. ${SAFE}`,
+      hint: `Give each its own key, e.g. "apiKey: \${file:./keys/\${account}}" and a file with a different key for each, or let them ask for different data. If they are meant to share one, run ${nameAcceptance(account)} once. ${SAFE}`,
       context: { path: settings.stateDir },
     },
   );

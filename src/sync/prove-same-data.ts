@@ -16,7 +16,7 @@ import { StageStore } from '../stage/stage-store.ts';
 import { formatStagedLines } from '../stage/staged-records.ts';
 import { requestPage } from '../read/request-page.ts';
 import { sampleDocument } from '../read/sample-document.ts';
-import { adviseOwnFolder, nameOption } from '../storage/identity.ts';
+import { adviseOwnFolder, adviseReset, nameAcceptance, nameState } from '../storage/identity.ts';
 import { checkContract } from '../load/check-contract.ts';
 import { planColumns } from '../load/plan-columns.ts';
 import { findConfiguredKey } from '../load/settle-key.ts';
@@ -230,9 +230,9 @@ function describe({ stream }: Question, { compared, known, equal }: Seen): strin
 }
 
 function toMismatchError(context: Comparing, why: string): ConfigError {
-  const { stateDir } = context.settings;
+  const { settings, options } = context;
   return new ConfigError(
-    `the state in ${stateDir} was made with a different key, and this key does not return the same data: ${why}`,
+    `${nameState(settings, options.ofAccount)} was made with a different key, and this key does not return the same data: ${why}`,
     adviseOther(context, 'Nothing was written'),
   );
 }
@@ -246,9 +246,8 @@ function describeOther(context: Comparing, question: Question, seen: Seen, safe:
 
 function adviseOther({ settings, source, options: { ofAccount: account } }: Comparing, safe: string) {
   const requests = formatCountOf(source.client.usage.requests, 'request');
-  const name = nameOption(account);
-  const reset = `If the tables were read with a wrong key, run \`sluice state reset${name} --drop-tables\` and sync again.`;
-  const accept = `If this is a new key of the same account, run \`sluice sync${name} --accept-new-key\` once: rows that it does not return stay in the tables.`;
+  const reset = `If the tables were read with a wrong key, ${adviseReset(account)}.`;
+  const accept = `If this is a new key of the same account, run ${nameAcceptance(account)} once: rows that it does not return stay in the tables.`;
   return {
     code: 'identity_mismatch',
     hint: `${reset} ${accept} ${adviseOwnFolder(settings, account)} ${safe}; it took ${requests}.`,

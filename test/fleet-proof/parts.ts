@@ -2,6 +2,7 @@ import type { ProofPart } from './part.ts';
 import { proveClocks } from './parts/clocks.ts';
 import { proveDrain } from './parts/drain.ts';
 import { proveMoving } from './parts/moving.ts';
+import { proveNewKey } from './parts/new-key.ts';
 import { proveOutages } from './parts/outages.ts';
 import { provePackages } from './parts/packages.ts';
 import { proveSharedKey } from './parts/shared-key.ts';
@@ -16,6 +17,7 @@ export const parts: Readonly<Record<string, ProofPart>> = {
   clocks: proveClocks,
   moving: proveMoving,
   'shared-key': proveSharedKey,
+  'new-key': proveNewKey,
   packages: provePackages,
   drain: proveDrain,
 };

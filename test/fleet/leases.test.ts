@@ -13,6 +13,7 @@ import {
 import type { FleetDatabase } from '../../src/fleet/database/sql.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { type PostgresServer, startPostgres } from '../support/lake-servers.ts';
+import { makeRun } from '../state/make-run.ts';
 import { type OpenFleet, openFleet } from './open-fleet.ts';
 
 const jobId = '00000000-0000-4000-8000-000000000000';
@@ -56,11 +57,30 @@ describeWithServers('the lease of an account', () => {
   it('is not begun by a run that leaves paused accounts out', async () => {
     const account = await addAccount();
     await pauseAccount(fleet.database, account);
-    const ask = async (resumes: boolean) => (await askForRun(fleet.database, account, { resumes })).outcome;
+    const ask = async (resumes: boolean) =>
+      (await askForRun(fleet.database, account, { resumes, acceptsNewKey: false })).outcome;
     expect(await ask(false)).toBe('still paused');
     await expect(pauseAccount(fleet.database, account)).resolves.toMatchObject({ outcome: 'paused already' });
     expect(await ask(true)).toBe('queued');
     expect(await ask(false)).toBe('queued');
+  });
+
+  it('lets the run that is asked for accept a new key, until the state that has it was put away', async () => {
+    const account = await addAccount();
+    await askForRun(fleet.database, account, { resumes: true, acceptsNewKey: true });
+    // One that is asked for as well, or by the schedule, takes nothing back.
+    await askForRun(fleet.database, account, { resumes: false, acceptsNewKey: false });
+    const report = makeRun();
+    for (const end of [
+      { ...ended, status: 'failed' as const },
+      { ...ended, report, object: undefined },
+    ]) {
+      const taken = await take(account);
+      expect(taken.acceptsNewKey).toBe(true);
+      await endRun(fleet, taken, end, atOnce);
+    }
+    await endRun(fleet, await take(account), { ...ended, report }, atOnce);
+    expect((await take(account)).acceptsNewKey).toBe(false);
   });
 
   it('says yes again to an end that was committed, and whose answer was lost', async () => {

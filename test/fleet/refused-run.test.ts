@@ -14,6 +14,7 @@ const laneRun: LaneRun = {
   account: 'acme',
   token: 3,
   isTakeover: false,
+  acceptsNewKey: false,
   object: 'acme/2-1.state',
   stages: [],
   quotas: [],

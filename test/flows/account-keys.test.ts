@@ -36,7 +36,7 @@ describe('a key in the place of another account', () => {
     expect(errorsOf(report)).toEqual({ acme: refused, globex: refused, initech: accepted });
     expect(report.accounts[0]?.error?.message).toBe('the key of acme reads the rows of globex');
     expect(report.accounts[0]?.error?.hint).toMatch(
-      /sluice -c \S+ state reset --drop-tables --accounts acme/,
+      /sluice -c \S+ state reset --accounts acme --drop-tables/,
     );
     expect(flow.simulator.log.slice(asked).filter(({ account }) => account !== 'initech')).toEqual([]);
     expect(await Promise.all(['acme', 'globex'].map((name) => readAll(flow, name)))).toEqual(before);
@@ -94,7 +94,9 @@ describe('a key in the place of another account', () => {
     expect((await reset('acme')).exitCode).toBe(0);
     const report = await flow.sync();
     expect(errorsOf(report)).toEqual({ acme: refused, globex: refused });
-    expect(report.accounts[0]?.error?.hint).toContain('--accounts acme`, or the same for globex');
+    expect(report.accounts[0]?.error?.hint).toContain(
+      '--accounts acme --drop-tables` and sync again; or do the same for globex',
+    );
     expect((await reset('globex')).exitCode).toBe(0);
     expect(errorsOf(await flow.sync())).toEqual({ acme: accepted, globex: accepted });
     for (const account of ['acme', 'globex'])

@@ -9,5 +9,6 @@ export const fleetRunCommand = defineFleetChange({
   examples: [
     ['sluice fleet run acme', 'One account'],
     ["sluice fleet run 'eu-*'", 'All accounts whose names begin with eu-'],
+    ['sluice fleet run acme --accept-new-key', 'Its new key returns other data'],
   ],
 });

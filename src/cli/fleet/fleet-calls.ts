@@ -87,8 +87,11 @@ export function makeFleetReport(
 }
 
 const CHANGES = {
-  run: (database, account) => askForRun(database, account, { resumes: true }),
-  'run-unpaused': (database, account) => askForRun(database, account, { resumes: false }),
+  run: (database, account) => askForRun(database, account, { resumes: true, acceptsNewKey: false }),
+  'run-with-new-key': (database, account) =>
+    askForRun(database, account, { resumes: true, acceptsNewKey: true }),
+  'run-unpaused': (database, account) =>
+    askForRun(database, account, { resumes: false, acceptsNewKey: false }),
   pause: pauseAccount,
   resume: resumeAccount,
 } as const satisfies Readonly<

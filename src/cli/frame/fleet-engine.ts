@@ -7,8 +7,11 @@ import type { FleetMetricsOptions } from '../../metrics/render-fleet-metrics.ts'
 import type { Clock } from '../../model/clock.ts';
 import type { WorkerEvent, ServedAccounts } from '../../fleet/worker/worker-events.ts';
 
-/** What is done to accounts; `run-unpaused` leaves out those that are paused. */
-export type FleetChangeKind = 'run' | 'run-unpaused' | 'pause' | 'resume';
+/**
+ * What is done to accounts; `run-unpaused` leaves out those that are paused, `run-with-new-key` accepts a key that returns
+ * other data than the tables have.
+ */
+export type FleetChangeKind = 'run' | 'run-unpaused' | 'run-with-new-key' | 'pause' | 'resume';
 
 /** What the commands of a fleet call. */
 export interface FleetEngine {

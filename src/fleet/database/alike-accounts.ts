@@ -21,10 +21,10 @@ export async function listAlike(
     [[...keys], [...configured.keys()]],
   );
   const synced = rows.map((row) => {
-    const { key, asks } = row['source'] as StoredSource;
+    const { key, asks, shares } = row['source'] as StoredSource;
     const name = String(row['account']);
     const now = configured.get(name);
-    return { name, key, asks: now?.key === key ? now.asks : asks, asked: asks, isSynced: true };
+    return { name, key, asks: now?.key === key ? now.asks : asks, asked: asks, shares, isSynced: true };
   });
   const others = [...configured].flatMap(([name, { key, asks }]) =>
     keys.has(key) && !synced.some((one) => one.name === name) ? [{ name, key, asks, isSynced: false }] : [],

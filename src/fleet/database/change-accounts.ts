@@ -5,20 +5,29 @@ import type { FleetDatabase, Row, Sql } from './sql.ts';
 /** Above all that a schedule asks for. */
 const ASKED_PRIORITY = 10;
 
-/** Makes an account due now, before those of the schedule; one that is paused only if it `resumes`. */
+/** How a run is asked for. */
+export interface AskedRun {
+  /** Also for an account that is paused. */
+  readonly resumes: boolean;
+  /** A key that returns other data than the tables have is taken for a new one of the same account. */
+  readonly acceptsNewKey: boolean;
+}
+
+/** Makes an account due now, before those of the schedule. */
 export function askForRun(
   database: FleetDatabase,
   account: string,
-  { resumes }: { readonly resumes: boolean },
+  { resumes, acceptsNewKey }: AskedRun,
 ): Promise<FleetChange> {
   return change(database, account, async (sql, row) => {
     if (!resumes && row['paused_at'] !== null) return 'still paused';
     if (isAtWork(row)) return 'running';
     // One that is queued already is queued again with its priority.
     await sql.query(
-      `UPDATE sluice_fleet.accounts SET next_at = clock_timestamp(), priority = $2, failures = 0, queued_at = NULL, paused_at = NULL
+      `UPDATE sluice_fleet.accounts SET next_at = clock_timestamp(), priority = $2, failures = 0, queued_at = NULL, paused_at = NULL,
+              accepts_new_key = accepts_new_key OR $3
         WHERE account = $1`,
-      [account, ASKED_PRIORITY],
+      [account, ASKED_PRIORITY, acceptsNewKey],
     );
     return 'queued';
   });

@@ -54,7 +54,7 @@ export function endRun(
          holder = NULL, lease_until = NULL, started_at = NULL, queued_at = NULL, job_id = NULL,
          next_at = clock_timestamp() + $2::float8 * interval '1 ms',
          object = coalesce($3, object), stages = CASE WHEN $3::text IS NULL THEN stages END,
-         failures = $4, source = coalesce($5, source),
+         failures = $4, source = coalesce($5, source), accepts_new_key = accepts_new_key AND NOT $9,
          last_run_id = coalesce($6, last_run_id), last_exit_code = $7, last_error = $8,
          last_started_at = started_at, last_ended_at = clock_timestamp(),
          last_clean_at = CASE WHEN $7 = 0 THEN clock_timestamp() ELSE last_clean_at END
@@ -68,6 +68,8 @@ export function endRun(
         report?.runId ?? null,
         exitCode,
         toJson(error),
+        // The state that was put away has the new key.
+        taken.acceptsNewKey && report !== undefined && object !== undefined,
       ],
     );
     await sql.query(

@@ -16,6 +16,8 @@ export interface TakenAccount {
   readonly stages: PutStages;
   /** What its rows were read with; undefined before the first run. */
   readonly source: StoredSource | undefined;
+  /** Somebody asked for a run that accepts a new key; so it is until one has recorded that. */
+  readonly acceptsNewKey: boolean;
   readonly jobId: string;
 }
 
@@ -23,6 +25,8 @@ export interface TakenAccount {
 export interface StoredSource {
   readonly key: string;
   readonly asks: string;
+  /** It was accepted that another account has the same key and asks for the same. */
+  readonly shares?: boolean | undefined;
 }
 
 /** Who takes a lease, and for how long. */
@@ -48,7 +52,7 @@ export async function takeAccount(
        FROM before
       WHERE x.account = before.account AND before.paused_at IS NULL AND before.next_at <= clock_timestamp()
         AND (before.holder IS NULL OR before.lease_until < clock_timestamp())
-     RETURNING x.token, x.object, x.stages, x.source,
+     RETURNING x.token, x.object, x.stages, x.source, x.accepts_new_key,
        before.holder IS NOT NULL OR before.is_unsettled AS is_takeover`,
     [account, worker, leaseMs, jobId],
   );
@@ -77,6 +81,7 @@ function readTaken(row: Row, account: string, jobId: string): TakenAccount {
     object: (row['object'] as string | null) ?? undefined,
     stages: (row['stages'] as PutStages | null) ?? [],
     source: (row['source'] as StoredSource | null) ?? undefined,
+    acceptsNewKey: row['accepts_new_key'] === true,
     jobId,
   };
 }

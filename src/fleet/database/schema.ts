@@ -78,6 +78,8 @@ const STEPS: readonly string[] = [
    -- What is encrypted cannot be compressed.
    ALTER TABLE sluice_fleet.objects ALTER COLUMN bytes SET STORAGE EXTERNAL;`,
   quotaTableSql,
+  // Somebody said that the next run may read with a key whose data differs.
+  `ALTER TABLE sluice_fleet.accounts ADD COLUMN accepts_new_key boolean NOT NULL DEFAULT false`,
 ];
 
 /** Version of the tables that this release makes. */

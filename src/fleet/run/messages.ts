@@ -16,6 +16,8 @@ export interface LaneRun {
   readonly quotas: readonly QuotaMark[];
   /** Others of the config have its key: they share its quota. */
   readonly sharesKey: boolean;
+  /** A key that returns other data than the tables have is taken for a new one of the same account. */
+  readonly acceptsNewKey: boolean;
   /** It, and the other accounts with its key. */
   readonly alike: readonly AccountSource[];
 }

@@ -159,14 +159,14 @@ export class Worker {
   }
 
   async #describeRun(taken: TakenAccount): Promise<LaneRun> {
-    const { account, token, isTakeover, object, stages } = taken;
+    const { account, token, isTakeover, object, stages, acceptsNewKey } = taken;
     const { sources } = this.#served;
     const key = sources.get(account)?.key;
     const sharesKey = [...sources.values()].filter((one) => one.key === key).length > 1;
     const { database } = this.#parts;
     const alike = await listAlike(database, taken, sources).catch(() => []);
     const quotas = await listMarks(database, { account, key }).catch(() => []);
-    return { account, token, isTakeover, object, stages, quotas, sharesKey, alike };
+    return { account, token, isTakeover, object, stages, quotas, sharesKey, acceptsNewKey, alike };
   }
 
   /** Tries while the lease lasts: a database that is away for a moment costs no run its work. */

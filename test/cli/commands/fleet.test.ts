@@ -217,6 +217,7 @@ describe('fleet run, pause and resume', () => {
   const outcomes = {
     run: 'queued',
     'run-unpaused': 'still paused',
+    'run-with-new-key': 'queued',
     pause: 'paused',
     resume: 'not paused',
   } as const;
@@ -239,6 +240,11 @@ describe('fleet run, pause and resume', () => {
       'acme is paused and stays so: sluice fleet resume begins its runs again\n',
       ['run-unpaused', 'acme'],
     ],
+    [
+      ['run', 'acme', '--accept-new-key'],
+      'acme is due now; the next free lane takes it\n',
+      ['run-with-new-key', 'acme'],
+    ],
     [['pause', 'eu-*'], 'eu-north is paused\neu-south is paused\n', ['pause', 'eu-north', 'eu-south']],
     [
       ['resume', 'acme,eu-s*'],
@@ -248,6 +254,13 @@ describe('fleet run, pause and resume', () => {
   ])('take names and patterns: %j', async (argv, text, expected) => {
     const { exitCode, stdout } = await run(['fleet', ...argv], { engine });
     expect({ exitCode, stdout, asked: asked.at(-1) }).toEqual({ exitCode: 0, stdout: text, asked: expected });
+  });
+
+  it('accept a new key of accounts by name only', async () => {
+    const { exitCode, stderr } = await run(['fleet', 'run', 'ac*', '--accept-new-key'], { engine });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--accept-new-key is for accounts by name');
+    expect((await run(['fleet', 'pause', 'acme', '--accept-new-key'], { engine })).exitCode).toBe(2);
   });
 
   it('refuse a name that the config does not have, and none at all', async () => {
