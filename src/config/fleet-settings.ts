@@ -60,6 +60,8 @@ export function resolveFleet(file: ConfigFile, { env, home }: FleetScope): Fleet
   const url = readPostgresUrl(database, ['fleet', 'database'], refuse);
   const resolve = (text: string) => resolvePath(text, file.baseDir, home);
   const { schedule, timezone = fleetDefaults.timezone, lease, jitter, putEveryPages, s3 } = rest;
+  if (!isTimeZone(timezone))
+    refuse(['fleet', 'timezone'], 'is not a time zone', `Write a name such as Europe/Berlin. ${HINT}`);
   return {
     database: url,
     place: describeServer(url),
@@ -93,6 +95,14 @@ function readParts(
       file,
     );
   return { ...result.data.fleet, s3: result.data.destination?.s3 };
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function readPlace(

@@ -94,6 +94,12 @@ describe('the fleet of a config', () => {
       'fleet.encryptionKey: is missing',
       'openssl rand -hex 32',
     ],
+    [
+      'no time zone',
+      { ...minimal, timezone: 'Europe/Berln' },
+      'fleet.timezone: is not a time zone',
+      'Europe/Berlin',
+    ],
     ['a short key', { ...minimal, encryptionKey: 'short' }, 'at least 16 characters', ''],
     [
       'the name of a variable',

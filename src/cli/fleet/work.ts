@@ -32,43 +32,63 @@ const READ_EVERY_MS = 30_000;
  * @throws ConfigError (2) or StorageError (6) for what keeps it from beginning
  */
 export async function workForFleet(request: WorkRequest): Promise<void> {
-  const { settings, lanes, clock, signal, onEvent, readAccounts } = request;
-  const served = await readAccounts();
-  const schedule = readSchedule(settings, clock.now());
+  const served = await request.readAccounts();
+  const schedule = readSchedule(request.settings, request.clock.now());
   const worker = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`;
-  const database = await openFleetDatabase(settings, { name: `sluice ${worker}`, connections: CONNECTIONS });
+  const scratch = prepareScratch(request.scratch, worker);
   try {
-    await assertMigrated(database);
-    // Before an account is taken.
-    await loadTar();
-    await tryStore(settings, database);
-    await tryEncryptionKey(settings, database);
-    const queue = await AccountQueue.open(database, warnOfQueue(request));
-    const scratch = prepareScratch(request.scratch, worker);
-    const identity = { worker, host: hostname(), pid: process.pid, lanes, version };
+    const named = { name: `sluice ${worker}`, connections: CONNECTIONS };
+    const database = await openFleetDatabase(request.settings, named);
     try {
-      await markSeen(database, identity);
-      await planAll(database, served, schedule, clock.now());
-      request.onReady();
-      const programs = Array.from({ length: lanes }, (_, at) => describeProgram(request, scratch, at));
-      await new Worker({
-        settings,
-        database,
-        queue,
-        identity,
-        schedule,
-        programs,
-        readAccounts: rereadAccounts(request, database, served),
-        clock,
-        signal,
-        onEvent,
-      }).run();
+      await workOn(database, request, { served, schedule, worker, scratch });
     } finally {
-      await queue.close();
-      rmSync(scratch.own, { recursive: true, force: true });
+      await database.close();
     }
   } finally {
-    await database.close();
+    rmSync(scratch.own, { recursive: true, force: true });
+  }
+}
+
+/** What a worker begins with. */
+interface Beginning {
+  readonly served: ServedAccounts;
+  readonly schedule: FleetSchedule;
+  readonly worker: string;
+  readonly scratch: Scratch;
+}
+
+async function workOn(
+  database: FleetDatabase,
+  request: WorkRequest,
+  { served, schedule, worker, scratch }: Beginning,
+): Promise<void> {
+  const { settings, lanes, clock, signal, onEvent } = request;
+  await assertMigrated(database);
+  // Before an account is taken.
+  await loadTar();
+  await tryStore(settings, database);
+  await tryEncryptionKey(settings, database);
+  const queue = await AccountQueue.open(database, warnOfQueue(request));
+  const identity = { worker, host: hostname(), pid: process.pid, lanes, version };
+  try {
+    await markSeen(database, identity);
+    await planAll(database, served, schedule, clock.now());
+    request.onReady();
+    const programs = Array.from({ length: lanes }, (_, at) => describeProgram(request, scratch, at));
+    await new Worker({
+      settings,
+      database,
+      queue,
+      identity,
+      schedule,
+      programs,
+      readAccounts: rereadAccounts(request, database, served),
+      clock,
+      signal,
+      onEvent,
+    }).run();
+  } finally {
+    await queue.close();
   }
 }
 
@@ -88,13 +108,20 @@ async function planAll(
 }
 
 /** The config, read again every half a minute; one that is broken by then does not end the worker. */
-function rereadAccounts(
-  { readAccounts, clock, onEvent, onLook }: WorkRequest,
+export function rereadAccounts(
+  {
+    readAccounts,
+    clock,
+    onEvent,
+    onLook,
+  }: Pick<WorkRequest, 'readAccounts' | 'clock' | 'onEvent' | 'onLook'>,
   database: FleetDatabase,
   first: ServedAccounts,
 ): () => Promise<ServedAccounts> {
   let served = first;
   let readAtMs = clock.monotonic();
+  let problem: string | undefined;
+  const say = (message: string) => onEvent({ type: 'warning', message });
   return async () => {
     onLook?.();
     if (clock.monotonic() - readAtMs < READ_EVERY_MS) return served;
@@ -102,9 +129,17 @@ function rereadAccounts(
     try {
       served = await readAccounts();
     } catch (thrown) {
-      onEvent({ type: 'warning', message: thrown instanceof Error ? thrown.message : String(thrown) });
+      const message = thrown instanceof Error ? thrown.message : String(thrown);
+      // It is read again all the time: what is wrong is said once.
+      if (message !== problem)
+        say(
+          `the config cannot be read: ${message}. The worker keeps the accounts that it knows; their runs fail until the config is fixed`,
+        );
+      problem = message;
       return served;
     }
+    if (problem !== undefined) say('the config can be read again');
+    problem = undefined;
     await addAccounts(database, served.names);
     return served;
   };

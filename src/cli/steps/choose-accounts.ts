@@ -77,5 +77,7 @@ export async function listChosen(
 export async function requireAccounts(context: CliContext, globals: GlobalValues): Promise<KnownAccounts> {
   const known = await context.engine.listAccounts(requestConfig(context, globals));
   if (known !== undefined) return known;
+  // A misspelt key is the likeliest reason.
+  await loadOfflineSettings(context, globals, { contracts: 'ignored' });
   throw usageError('the config has no accounts', 'Write accounts: into it; docs/accounts.md shows how.');
 }

@@ -428,6 +428,15 @@ describe('fleet worker', () => {
 });
 
 describe('report --fleet', () => {
+  it('says which key was misspelt', async () => {
+    const engine = makeEngine({}, { listAccounts: () => Promise.resolve(undefined) });
+    const error = new ConfigError('accountss: unknown key', { code: 'config_invalid', hint: 'Correct it.' });
+    const { exitCode, stderr } = await run(['fleet', 'status'], {
+      engine: { ...engine, loadOfflineSettings: () => Promise.reject(error) },
+    });
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: /accountss: unknown key/ });
+  });
+
   it('ends with a config that has no accounts, and serves nothing', async () => {
     const engine = makeEngine({}, { listAccounts: () => Promise.resolve(undefined) });
     const ended = await run(['report', '--fleet', '--serve'], { engine });
