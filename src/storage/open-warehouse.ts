@@ -118,13 +118,11 @@ async function openRestored(
   for (const [at, source] of sources.entries()) {
     try {
       const restored = await restoreWorkFile(settings, source, nowOf(effects));
-      const database = await openPrepared(settings, open, 'all');
+      const database = await openPlaced(settings, open);
       if (damage === undefined) effects.onNote?.(`there was no state in ${settings.stateDir}; ${restored}`);
       else effects.onWarning?.(`${damage.message}; ${restored}`);
       return database;
     } catch (error) {
-      // An unusable copy must not stay in the place of the work file.
-      await rm(workFile(settings.stateDir), { force: true });
       if (!(error instanceof DamagedFileError)) throw error;
       if (at === sources.length - 1) throw describeUnrestorable(source.place, error);
     }
@@ -133,6 +131,16 @@ async function openRestored(
     code: 'bug',
     hint: 'Please report it.',
   });
+}
+
+/** An unusable copy must not stay in the place of the work file. */
+async function openPlaced(settings: Settings, open: () => Promise<Database>): Promise<Database> {
+  try {
+    return await openPrepared(settings, open, 'all');
+  } catch (error) {
+    await rm(workFile(settings.stateDir), { force: true });
+    throw error;
+  }
 }
 
 /** An outdated file is replaced by what it lacks, which is not in every destination. */

@@ -101,9 +101,13 @@ export async function restoreWorkFile(
   nowMs: number,
 ): Promise<string> {
   const file = workFile(settings.stateDir);
+  // First: where the state cannot be restored, what is there stays what it is.
+  const restored = `${file}.restored`;
+  await rm(restored, { force: true });
+  await source.state.restore(restored);
   const keptAs = existsSync(file) ? await setAside(file, nowMs) : undefined;
   await setLogsAside(file, `${file}.lost`);
-  await source.state.restore(file);
+  await rename(restored, file);
   const kept = keptAs === undefined ? '' : `it is kept as ${basename(keptAs)}, and `;
   return `${kept}the state is restored from ${source.place}; what was committed after that was published is read again`;
 }

@@ -2,7 +2,7 @@ import type { EntryKind } from '../model/account.ts';
 
 /** The work file, its copies, those that were set aside, and the engine's logs of each. */
 const WORK =
-  /^work\.duckdb(?:\.(?:rebuild|restore|rewrite|lost|damaged-\d{8}T\d{6}Z(?:-\d+)?))?(?:\.wal(?:\.checkpoint|\.recovery)?)?$/;
+  /^work\.duckdb(?:\.(?:rebuild|restore|restored(?:\.restore)?|rewrite|lost|damaged-\d{8}T\d{6}Z(?:-\d+)?))?(?:\.wal(?:\.checkpoint|\.recovery)?)?$/;
 const RECORDS =
   /^(?:(?:runs|refused|published|destination|source|progress|totals|notified|lock|(?:compare|forget)-(?:ducklake|iceberg|postgres|motherduck))\.json(?:\.tmp)?|runs\.json\.spare|lock\.sqlite(?:-journal)?)$/;
 const STAGED =

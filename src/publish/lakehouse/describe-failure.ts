@@ -1,6 +1,8 @@
-import type { ExtensionFolder } from '../../model/destination.ts';
+import type { ExtensionFolder, ServerDestination } from '../../model/destination.ts';
 import { AbortedError, ConfigError, LostLockError, PublishError, SyncError } from '../../model/errors.ts';
 import type { Lakehouse } from './lakehouse.ts';
+import { toLakeSchema } from './names.ts';
+import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { redact } from '../../text/redact.ts';
 import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
 
@@ -166,6 +168,16 @@ function describeMissingExtension({ extensions, path }: FailedPlace, name: strin
     hint: `To get it, ${put}`,
     context,
   });
+}
+
+/** What writes all tables of a lakehouse again. */
+export function adviseToRewrite({ kind, schema }: Pick<ServerDestination, 'kind' | 'schema'>): string {
+  const own = toLakeSchema(schema, '_sluice');
+  const [where, drop] =
+    kind === 'iceberg'
+      ? [`namespace ${schema}`, `all tables of namespace ${own}`]
+      : [`schema ${quoteIdentifier(schema)}`, `DROP SCHEMA ${quoteIdentifier(own)} CASCADE`];
+  return `drop the tables of your streams in ${where} and ${drop}, and run \`sluice sync\`: it writes all tables again, without a request where the state folder is still there; else it reads everything from the API.`;
 }
 
 /** The error of a table of somebody else in the place of ours. */

@@ -76,6 +76,22 @@ export async function createAgain(
 ): Promise<void> {
   const name = nameInLake(place, schema, table);
   const list = columns.map((column) => `${quoteIdentifier(column.name)} ${column.storedAs}`);
-  if ((before?.found ?? 'gone') !== 'gone') await session.run(`DROP TABLE ${name}`);
+  if ((before?.found ?? 'gone') !== 'gone') {
+    // Another program may have put a view in its place.
+    const kind = (await isView(session, place, { schema, table })) ? 'VIEW' : 'TABLE';
+    await session.run(`DROP ${kind} ${name}`);
+  }
   await session.run(`CREATE TABLE ${name} (${list.join(', ')})`);
+}
+
+async function isView(
+  session: SqlSession,
+  { database = LAKE, schema }: LakePlace,
+  name: Pick<StoredTable, 'schema' | 'table'>,
+): Promise<boolean> {
+  const rows = await session.all(
+    `SELECT 1 FROM duckdb_views() WHERE lower(database_name) = lower($1) AND schema_name = $2 AND view_name = $3`,
+    [database, toLakeSchema(schema, name.schema), name.table],
+  );
+  return rows.length > 0;
 }

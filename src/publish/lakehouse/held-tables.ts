@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { PublishError } from '../../model/errors.ts';
 import type { SqlSession } from '../../model/sql.ts';
-import type { FoundTable, Lakehouse, Recorded, SeenTable } from './lakehouse.ts';
-import { nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
+import { adviseToRewrite } from './describe-failure.ts';
+import type { FoundTable, Lakehouse, Recorded, SeenTable, StoredColumn } from './lakehouse.ts';
+import { nameInLake, nameThere, OWN_TABLES, toLakeSchema } from './names.ts';
+import { readUnlessAltered } from './own-tables.ts';
 
 /** Version of the tables that only a lakehouse has. */
 export const LAKE_VERSION = 1;
@@ -16,6 +18,8 @@ export interface HeldTables extends Recorded {
   /** Set once a lease was taken over; see `Fence`. */
   readonly fence: Fence | undefined;
   readonly tables: ReadonlyMap<string, HeldTable>;
+  /** Another program dropped, altered or emptied the list of its tables: nothing says then which of them are ours. */
+  readonly isListLost: boolean;
 }
 
 /** What refuses the runs that a takeover has overtaken; a lakehouse that had none has no place for it. */
@@ -45,9 +49,17 @@ export async function readCommit(session: SqlSession, lakehouse: Lakehouse): Pro
   const { schema, path } = destination;
   const taken = await lakehouse.findTaken(session, toLakeSchema(schema, '_sluice'), [OWN_TABLES.commit]);
   if (taken.length === 0) return undefined;
-  const [commit = {}] = await session.all(
-    `SELECT *, epoch_ms(maintained_at) AS maintained FROM ${nameInLake(destination, '_sluice', OWN_TABLES.commit)}`,
+  const table = nameInLake(destination, '_sluice', OWN_TABLES.commit);
+  const rows = await readUnlessAltered(() =>
+    session.all(
+      `SELECT *, generation, run_id, version, hashes, epoch_ms(maintained_at) AS maintained FROM ${table}`,
+    ),
   );
+  if (rows === undefined) throw describeOtherCommit(lakehouse, 'it lacks a column');
+  const [commit, ...others] = rows;
+  // Which of them is ours, nobody can say.
+  if (commit === undefined || others.length > 0)
+    throw describeOtherCommit(lakehouse, commit === undefined ? 'it has no row' : 'it has several rows');
   if (Number(commit['version']) > LAKE_VERSION)
     throw new PublishError(`a newer release of Sluice publishes to ${path}`, {
       code: 'publish_refused',
@@ -81,13 +93,12 @@ export async function readHeldTables(
   // A first publish that was cut off may have made the commit's table alone.
   const isListed =
     generation !== undefined || (await lakehouse.findTaken(session, state, [OWN_TABLES.tables])).length > 0;
-  const rows = isListed
-    ? await session.all(`SELECT name, columns, partitions FROM ${own(OWN_TABLES.tables)} ORDER BY name`)
-    : [];
+  const list = `SELECT name, columns, partitions FROM ${own(OWN_TABLES.tables)} ORDER BY name`;
+  const rows = isListed ? await readUnlessAltered(() => session.all(list)) : [];
   const recorded = new Map(
-    rows.map(({ name, columns, partitions }) => [
+    (rows ?? []).map(({ name, columns, partitions }) => [
       String(name),
-      { columns: columnsSchema.parse(JSON.parse(String(columns))), partitions: String(partitions) },
+      { columns: parseColumns(columns), partitions: String(partitions) },
     ]),
   );
   const { found, touched, seen } = await lakehouse.inspect(session, { generation, tables: recorded });
@@ -111,12 +122,36 @@ export async function readHeldTables(
     maintainedAtMs: commit.maintainedAtMs,
     meta: new Map(meta.map(({ key, value }) => [String(key), String(value)])),
     tables: new Map(tables),
+    isListLost: rows === undefined || (generation !== undefined && !recorded.has('_sluice.meta')),
   };
+}
+
+/** Columns that were not written by a publish are of no table: it counts as altered, and is written again. */
+function parseColumns(text: unknown): readonly StoredColumn[] {
+  try {
+    return columnsSchema.parse(JSON.parse(String(text)));
+  } catch {
+    return [];
+  }
+}
+
+function describeOtherCommit({ destination }: Lakehouse, what: string): PublishError {
+  const { path, schema } = destination;
+  const table = nameThere(schema, `_sluice.${OWN_TABLES.commit}`);
+  return new PublishError(
+    `${path}: another program changed ${table}, in which a publish is recorded: ${what}`,
+    {
+      code: 'publish_refused',
+      hint: `Restore that table. If it is lost, ${adviseToRewrite(destination)} Nothing was changed.`,
+      context: { path },
+      exitCode: 2,
+    },
+  );
 }
 
 /** Whether a lakehouse has this commit, and nobody changed it since. */
 export function holds(held: HeldTables | undefined, generation: string): boolean {
-  return held?.generation === generation && !isAnyTouched(held);
+  return held?.generation === generation && !held.isListLost && !isAnyTouched(held);
 }
 
 /** The same, as if another program may have changed any of them. */

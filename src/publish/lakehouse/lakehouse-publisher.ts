@@ -21,10 +21,12 @@ import type {
   VerifyKit,
 } from '../publisher.ts';
 import { type HeldTables, holds, readHeldTables } from './held-tables.ts';
+import { adviseToRewrite } from './describe-failure.ts';
+import { listAltered } from './own-tables.ts';
 import { inTurn, repeatInTurn, repeatOnConflict } from './in-turn.ts';
 import { maintainOnRequest, maintainTables } from './maintain-tables.ts';
 import type { Lakehouse, LostFiles } from './lakehouse.ts';
-import { nameInLake, nameThere, toLakeSchema } from './names.ts';
+import { nameInLake, nameThere, OWN_TABLES, toLakeSchema } from './names.ts';
 import { openToPublish } from './open-to-write.ts';
 import { publishOrRepair } from './publish-or-repair.ts';
 import { openAsWorkFile, restoreTables } from './read-tables.ts';
@@ -229,7 +231,13 @@ export class LakehousePublisher implements ClosedPublisher {
     const lakehouse = this.#lakehouse;
     const nameTable = (name: string) => nameThere(lakehouse.destination.schema, name);
     try {
-      const { held } = await this.#look();
+      let altered: readonly string[] = [];
+      const { held } = await this.#read(async (database, found) => {
+        if (found?.isListLost === true) altered = [OWN_TABLES.tables];
+        else if (found?.generation !== undefined)
+          altered = await listAltered(database, lakehouse.destination);
+        return found;
+      });
       if (held?.generation === undefined) {
         kit.addMissing(`nothing is published to ${this.place}`, adviseForUnpublished(kit.wasSynced));
         return undefined;
@@ -241,7 +249,15 @@ export class LakehousePublisher implements ClosedPublisher {
           `another program changed what was published: ${nameTable(name)} is ${found}`,
           REPUBLISH_FIX,
         );
-      if (changed.length > 0) return undefined;
+      for (const table of altered)
+        kit.add(
+          'failed',
+          `another program changed ${nameTable(`_sluice.${table}`)}, in which a publish is recorded`,
+          held.isListLost
+            ? `Restore it. If it is lost, ${adviseToRewrite(lakehouse.destination)}`
+            : REPUBLISH_FIX,
+        );
+      if (changed.length + altered.length > 0) return undefined;
     } catch (thrown) {
       const { message, hint } = lakehouse.describeFailure(thrown);
       kit.add('failed', message, hint);

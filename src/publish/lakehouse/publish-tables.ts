@@ -16,7 +16,8 @@ import {
 } from './held-tables.ts';
 import { changeRows, fillTable, type RowsChange } from './change-rows.ts';
 import type { Lakehouse, StoredTable, TableWrites } from './lakehouse.ts';
-import { type LakePlace, locateInLake, nameInLake, OWN_TABLES, toLakeSchema } from './names.ts';
+import { type LakePlace, locateInLake, nameInLake, nameSchema, OWN_TABLES, toLakeSchema } from './names.ts';
+import { createRecords, repairRecords } from './own-tables.ts';
 import { type ChangedParts, inLake } from './rows.ts';
 import { describeOtherCount, describeTaken } from './describe-failure.ts';
 import { ViewsPublish } from './publish-views.ts';
@@ -86,6 +87,7 @@ class TablesPublish {
     const maintainedAtMs = held?.maintainedAtMs ?? nowMs;
     if (holds(held, generation)) return { tables: undefined, inserted: 0, deleted: 0, maintainedAtMs };
     if (held?.generation === undefined) await this.#create(held);
+    else if (await repairRecords(database, this.#place)) await this.#endStep();
     const tables = await listStoredTables(database, lakehouse, { streams, held });
     const views = lakehouse.views && new ViewsPublish(database, lakehouse, lakehouse.views, this.#job.warn);
     await views?.prepare(tables);
@@ -148,17 +150,11 @@ class TablesPublish {
   /** The commit's table is first: what has it is ours. */
   async #create(held: HeldTables | undefined): Promise<void> {
     const { database, lakehouse, owner, runId, nowMs } = this.#job;
-    const [tables, parts] = [OWN_TABLES.tables, OWN_TABLES.parts].map((one) => this.#own(one));
     if (held === undefined) {
       await createCommit(database, lakehouse, { owner, runId, nowMs });
       await this.#endStep();
     }
-    await database.run(
-      `CREATE TABLE IF NOT EXISTS ${tables} (name VARCHAR, columns VARCHAR, partitions VARCHAR)`,
-    );
-    await database.run(
-      `CREATE TABLE IF NOT EXISTS ${parts} (name VARCHAR, part VARCHAR, rows BIGINT, sum VARCHAR)`,
-    );
+    await createRecords(database, this.#place);
     await this.#endStep();
   }
 
@@ -185,6 +181,9 @@ class TablesPublish {
     await this.#endStep();
     await lakehouse.prepareColumns?.(database, table);
     const isEmptied = before?.found !== 'as published' || losesColumns(table, before);
+    // Another program may have dropped the schema with the table.
+    if (before?.found === 'gone')
+      await database.run(`CREATE SCHEMA IF NOT EXISTS ${nameSchema(this.#place, table.schema)}`);
     if (isEmptied) await lakehouse.makeEmpty(database, table, before);
     else await this.#addColumns(table, before);
     if (table.partitions !== (isEmptied ? '' : before.partitions))

@@ -6,6 +6,7 @@ import { ATTACHED } from '../../warehouse/database-options.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { writeDatabase } from '../../warehouse/rewrite-file.ts';
 import { describeHashes } from '../stored-values.ts';
+import { adviseToRewrite } from './describe-failure.ts';
 import { type HeldTables, readHeldTables } from './held-tables.ts';
 import type { Lakehouse, RecordedTable } from './lakehouse.ts';
 import { nameInLake, OWN_TABLES, splitName } from './names.ts';
@@ -57,7 +58,7 @@ export async function restoreTables(lakehouse: Lakehouse, file: string, spillFol
     const error = lakehouse.describeFailure(thrown);
     throw new StorageError(`cannot restore the state from ${path}: ${error.message}`, {
       code: 'storage_failed',
-      hint: `${error.hint} Nothing is lost.`,
+      hint: `${error.hint} The state folder was not changed.`,
       context: { path },
       cause: thrown,
     });
@@ -66,10 +67,10 @@ export async function restoreTables(lakehouse: Lakehouse, file: string, spillFol
 
 async function copyTables(database: Database, lakehouse: Lakehouse): Promise<void> {
   const held = await readTables(database, lakehouse);
-  const { path } = lakehouse.destination;
   for (const [name, { found }] of held.tables)
-    if (found !== 'as published') throw describeForeignRows(path, name);
-  if (held.meta.get('generation') !== held.generation) throw describeForeignRows(path, 'the state');
+    if (found !== 'as published') throw describeForeignRows(lakehouse.destination, name);
+  if (held.meta.get('generation') !== held.generation)
+    throw describeForeignRows(lakehouse.destination, 'the state');
   await database.run('CREATE SCHEMA _sluice');
   for (const { name, columns, select } of describeSelects(lakehouse, held)) {
     await database.run(`CREATE TABLE ${name} (${columns})`);
@@ -100,14 +101,15 @@ async function assertAsPublished(
     const [row] = await database.all(`SELECT count(*) AS rows, sum(${hash})::VARCHAR AS sum FROM ${from}`);
     const [rows = 0, sum] = wanted.get(name) ?? [];
     const isSame = Number(row?.['rows']) === rows && (rows === 0 || !areComparable || row?.['sum'] === sum);
-    if (!isSame) throw describeForeignRows(destination.path, name);
+    if (!isSame) throw describeForeignRows(destination, name);
   }
 }
 
-function describeForeignRows(path: string, what: string): PublishError {
+function describeForeignRows(destination: Lakehouse['destination'], what: string): PublishError {
+  const { path } = destination;
   return new PublishError(`${what} is not what was published`, {
     code: 'publish_failed',
-    hint: 'Run `sluice sync` where the state folder still is: it repairs what is published. If that folder is lost, drop the tables of Sluice in this place, or name another one: the next sync reads everything from the API.',
+    hint: `Where there is another state folder with the last commit, run \`sluice sync\` there: it repairs what is published. If there is none, ${adviseToRewrite(destination)}`,
     context: { path },
   });
 }

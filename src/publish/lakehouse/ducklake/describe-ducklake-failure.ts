@@ -1,14 +1,13 @@
 import type { DuckLakeDestination } from '../../../model/destination.ts';
 import { PublishError, type SyncError } from '../../../model/errors.ts';
-import { quoteIdentifier } from '../../../warehouse/identifiers.ts';
 import {
   type Advice,
+  adviseToRewrite,
   describeEngineFailure,
   listServerAdvice,
   listStoreAdvice,
   readMessage,
 } from '../describe-failure.ts';
-import { toLakeSchema } from '../names.ts';
 
 /** There is no lake yet: nothing was ever published. */
 export class MissingLakeError extends PublishError {
@@ -48,16 +47,17 @@ const LOST = /(?:open file "|HTTP (?:code )?404[\s\S]*)[^"']+\.parquet/;
 const DAMAGED =
   /Parquet file|magic bytes|(?:read|from) file "[^"]+\.parquet"|TProtocolException|invalid TType|don't know what type|Out of buffer|Variable-length int|Corrupted file|converted type|Footer length/;
 
-/** What writes all tables of a lake again. */
-export function adviseToRewrite({ schema }: Pick<DuckLakeDestination, 'schema'>): string {
-  return `drop the tables of your streams in schema ${quoteIdentifier(schema)} of the lake and DROP SCHEMA ${quoteIdentifier(toLakeSchema(schema, '_sluice'))} CASCADE, and run \`sluice sync\`: it writes all tables again, without a request where the state folder is still there; else it reads everything from the API.`;
-}
-
-function describeLosses(lake: DuckLakeDestination): readonly [lost: Advice, damaged: Advice] {
+function describeLosses(lake: DuckLakeDestination): readonly [lost: Advice, ...damaged: readonly Advice[]] {
   const repair = `Put it back, e.g. from a backup or an older version of the bucket. If it is lost, ${adviseToRewrite(lake)}`;
   return [
     { pattern: LOST, what: 'a file with rows of the lake is missing', hint: repair, isForReaders: true },
     { pattern: DAMAGED, what: 'a file with rows of the lake is damaged', hint: repair, isForReaders: true },
+    {
+      pattern: /Cannot access file "[^"]*" - file system operations are disabled/,
+      what: 'another program added a file outside of its data folder to the lake',
+      hint: `Sluice reads no other folders. Move those rows to a table of its own, and ${adviseToRewrite(lake)}`,
+      isForReaders: true,
+    },
   ];
 }
 
@@ -88,8 +88,8 @@ export function describeDuckLakeFailure(lake: DuckLakeDestination, thrown: unkno
     '',
   );
   const said = isDuckLakeConflict(thrown) ? new Error(message) : thrown;
-  const [lost, damaged] = describeLosses(lake);
-  return describeEngineFailure(lake, said, [lost, ...ofLake, ...places.flat(), damaged]);
+  const [lost, ...damaged] = describeLosses(lake);
+  return describeEngineFailure(lake, said, [lost, ...ofLake, ...places.flat(), ...damaged]);
 }
 
 // A database of a server may be empty; a file with anything else in it belongs to somebody else.

@@ -23,7 +23,8 @@ import type {
 import { LAKE, nameInLake } from '../names.ts';
 import { waitForLock } from './catalog-lock.ts';
 import { CatalogTurn } from './catalog-turn.ts';
-import { adviseToRewrite, describeDuckLakeFailure, isDuckLakeConflict } from './describe-ducklake-failure.ts';
+import { adviseToRewrite } from '../describe-failure.ts';
+import { describeDuckLakeFailure, isDuckLakeConflict } from './describe-ducklake-failure.ts';
 import { commentInDuckLake } from './ducklake-comments.ts';
 import { AUTHOR, inspectDuckLake } from './inspect-ducklake.ts';
 import { maintainDuckLake } from './maintain-ducklake.ts';

@@ -139,13 +139,19 @@ async function* listSources(
   );
   for (const file of files) {
     const path = String(file['path']);
-    const from = `read_parquet(${quoteLiteral(path)}, file_row_number => true, hive_partitioning => false)`;
+    const names = await readNames(session, id, path);
+    const renamed = [...names].map(
+      ([inFile, column]) => `${quoteIdentifier(inFile)} AS ${quoteIdentifier(column)}`,
+    );
+    const from = `(SELECT ${[...renamed, 'file_row_number'].join(', ')} FROM read_parquet(${quoteLiteral(path)}, file_row_number => true, hive_partitioning => false))`;
     const ofFile = await session.all(
       `SELECT c.column_name AS "column", b.min_value AS least, b.max_value AS greatest, b.null_count AS nulls, b.value_count AS "values"
          FROM ${METADATA}.ducklake_file_column_stats AS b JOIN ${METADATA}.ducklake_column AS c USING (table_id, column_id)
          WHERE b.data_file_id = ${Number(file['id'])} AND c.end_snapshot IS NULL`,
     );
-    yield { from, where: `the catalog about ${path}`, groups: [{ claims: ofFile.map(readClaim) }] };
+    const held = new Set(names.values());
+    const ofHeld = ofFile.map(readClaim).filter(({ column }) => held.has(column));
+    yield { from, where: `the catalog about ${path}`, groups: [{ claims: ofHeld }] };
     const ofGroups = await session.all(
       `SELECT row_group_id AS "group", row_group_num_rows AS rows, path_in_schema AS "column", stats_min_value AS least,
            stats_max_value AS greatest, stats_null_count AS nulls, row_group_num_rows - stats_null_count AS "values"
@@ -153,11 +159,31 @@ async function* listSources(
     );
     let end = 0;
     const groups = [...Map.groupBy(ofGroups, (row) => Number(row['group'])).values()].map((rows) => ({
-      claims: rows.map(readClaim),
+      claims: rows.flatMap((row) => {
+        const column = names.get(String(row['column']));
+        return column === undefined ? [] : [readClaim({ ...row, column })];
+      }),
       end: (end += Number(rows[0]?.['rows'])),
     }));
     yield { from, where: path, groups };
   }
+}
+
+/**
+ * What the columns of a file are called now, by their names in it: readers find them by the ids of fields, so that a column
+ * may have been renamed since. Files without ids are read by name.
+ */
+async function readNames(
+  session: SqlSession,
+  id: number,
+  path: string,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await session.all(
+    `SELECT f.name, c.column_name AS "column" FROM parquet_schema(${quoteLiteral(path)}) AS f
+       JOIN ${METADATA}.ducklake_column AS c ON c.table_id = ${id} AND c.end_snapshot IS NULL AND c.parent_column IS NULL
+        AND (c.column_id = f.field_id OR f.field_id IS NULL AND c.column_name = f.name)`,
+  );
+  return new Map(rows.map(({ name, column }) => [String(name), String(column)]));
 }
 
 function readClaim({ column, least, greatest, nulls, values }: SqlRow): Claim {
