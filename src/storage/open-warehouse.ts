@@ -115,9 +115,10 @@ async function openRestored(
   damage?: DamagedFileError,
 ): Promise<Database> {
   const sources = await listSources(settings, damage);
+  const how = { nowMs: nowOf(effects), isUsable: damage instanceof OutdatedFileError };
   for (const [at, source] of sources.entries()) {
     try {
-      const restored = await restoreWorkFile(settings, source, nowOf(effects));
+      const restored = await restoreWorkFile(settings, source, how);
       const database = await openPlaced(settings, open);
       if (damage === undefined) effects.onNote?.(`there was no state in ${settings.stateDir}; ${restored}`);
       else effects.onWarning?.(`${damage.message}; ${restored}`);

@@ -93,19 +93,22 @@ export async function findLostState(settings: OfflineSettings): Promise<StorageE
  * Restores a missing or damaged work file from what is published; a damaged one is kept under a different name. The
  * work file must be closed, and the state lock held.
  *
+ * @param how `isUsable`: the work file is only older than what is published, and stays until the state is restored
  * @returns a message for the user
  */
 export async function restoreWorkFile(
   settings: OfflineSettings,
   source: StateSource,
-  nowMs: number,
+  { nowMs, isUsable }: { readonly nowMs: number; readonly isUsable: boolean },
 ): Promise<string> {
   const file = workFile(settings.stateDir);
-  // First: where the state cannot be restored, what is there stays what it is.
+  const keep = async () => (existsSync(file) ? setAside(file, nowMs) : undefined);
+  // An older file is as good as before where the state cannot be restored.
+  const damaged = isUsable ? undefined : await keep();
   const restored = `${file}.restored`;
   await rm(restored, { force: true });
   await source.state.restore(restored);
-  const keptAs = existsSync(file) ? await setAside(file, nowMs) : undefined;
+  const keptAs = damaged ?? (await keep());
   await setLogsAside(file, `${file}.lost`);
   await rename(restored, file);
   const kept = keptAs === undefined ? '' : `it is kept as ${basename(keptAs)}, and `;

@@ -136,7 +136,7 @@ describeWithServers('a DuckLake that another program changed', () => {
     const refusal = (await lake.flow.sync({ force: true }).catch((error: unknown) => error)) as {
       hint: string;
     };
-    expect(refusal.hint).toContain('The state folder was not changed.');
+    expect(refusal.hint).toContain('Nothing was deleted.');
     expect(existsSync(file)).toBe(true);
     expect(readdirSync(stateDir).filter((name) => /damaged|restored/.test(name))).toEqual([]);
     await follow(lake, refusal.hint);

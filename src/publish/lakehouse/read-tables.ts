@@ -58,7 +58,7 @@ export async function restoreTables(lakehouse: Lakehouse, file: string, spillFol
     const error = lakehouse.describeFailure(thrown);
     throw new StorageError(`cannot restore the state from ${path}: ${error.message}`, {
       code: 'storage_failed',
-      hint: `${error.hint} The state folder was not changed.`,
+      hint: `${error.hint} Nothing was deleted.`,
       context: { path },
       cause: thrown,
     });
