@@ -24,7 +24,7 @@ const sections: Readonly<Record<string, readonly string[]>> = {
   '## N. Accounts, destinations and copies': count(1, 18).map((number) => `N${number}`),
   '## O. Slices, keys and quarantine': ['O1', 'O2', 'O3', 'O4'],
   '## Q. Trust: versions, counts and clocks': count(1, 20).map((number) => `Q${number}`),
-  '## R. Lakehouses and Postgres': count(1, 11).map((number) => `R${number}`),
+  '## R. Lakehouses and Postgres': count(1, 13).map((number) => `R${number}`),
   '## S. Fleets': count(1, 10).map((number) => `S${number}`),
   '## P. What holds for any sequence of faults': count(1, 18).map((number) => `P${number}`),
 };
