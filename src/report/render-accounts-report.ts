@@ -10,6 +10,7 @@ import {
 import type { ReportedError } from '../model/run-report.ts';
 import { formatBytes } from '../text/format-bytes.ts';
 import { formatCount } from '../text/format-count.ts';
+import { nameAccountsDeep } from '../text/name-accounts.ts';
 import { accountStyles } from './styles.ts';
 import { drawBadge, drawIcon } from './badge.ts';
 import type { ChartSet } from './chart.ts';
@@ -77,9 +78,11 @@ export function renderAccountsReport(
 }
 
 function judge(one: AccountReportData, madeAt: string): JudgedAccount {
-  if (one.data === undefined) return { ...one, health: unreadableHealth };
+  if (one.data === undefined) return { ...nameAccountsDeep(one, [one.account]), health: unreadableHealth };
   const { account, data } = one;
-  return { account, data, health: judgeAccount(data, Date.parse(madeAt)), page: judgeHealth(data) };
+  const page = judgeHealth(data);
+  const findings = nameAccountsDeep(page.findings, [account]);
+  return { account, data, health: judgeAccount(data, Date.parse(madeAt)), page: { ...page, findings } };
 }
 
 function summarize(one: JudgedAccount) {

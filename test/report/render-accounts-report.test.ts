@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { REPORT_START } from '../../src/model/report-data.ts';
 import { renderAccountsReport } from '../../src/report/render-accounts-report.ts';
 import { renderReport } from '../../src/report/render-report.ts';
+import { nameAccountsDeep } from '../../src/text/name-accounts.ts';
 import {
   makeAccountsData,
   makeBusyData,
@@ -68,7 +69,11 @@ describe('a report of several accounts', () => {
     );
     expect(open).toHaveLength(2);
     const alone = renderReport(makeBusyData());
-    expect(summary.accounts[0]).toMatchObject({ account: 'globex', ok: true, report: alone.summary });
+    // Its commands name the account.
+    const report = nameAccountsDeep(alone.summary, ['globex']);
+    expect(summary.accounts[0]).toMatchObject({ account: 'globex', ok: true, report });
+    expect(report).not.toEqual(alone.summary);
+    expect(text).toContain('sluice quarantine retry --accounts globex');
     for (const said of [
       '34 records could not become rows',
       'personal data, not shown',
