@@ -100,6 +100,40 @@ describeWithServers('Postgres', () => {
     create,
   }));
 
+  it.each<[string, (schema: string, own: string) => readonly string[]]>([
+    ['whose schema was dropped', (schema) => [`DROP SCHEMA ${schema} CASCADE`]],
+    ['whose checksums were dropped', (_, own) => [`DROP TABLE ${own}.lake_parts`]],
+    ['whose checksums lost a column', (_, own) => [`ALTER TABLE ${own}.lake_parts DROP COLUMN sum`]],
+    ['whose list of columns is no JSON', (_, own) => [`UPDATE ${own}.lake_tables SET columns = 'x'`]],
+  ])('%s, is not verified, and repaired by the next sync', async (_, damage) => {
+    const lake = await create(ITEMS, { stream: all });
+    await syncWell(lake.flow);
+    await ask(lake.url, ...damage(lake.schema, `_sluice_${lake.schema}`));
+    const { items } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock });
+    expect(items.filter(({ status }) => status === 'failed')).not.toEqual([]);
+    setRecords(
+      lake.flow,
+      ITEMS.map((item) => ({ ...item, amount: item.amount + 1 })),
+    );
+    await syncWell(lake.flow);
+    await expectEqual(lake);
+    await expectVerified(lake.flow, 'Postgres');
+  });
+
+  it('refuses a view in the place of a table, says so, and is whole again without it', async () => {
+    const lake = await create(ITEMS, { stream: all });
+    await syncWell(lake.flow);
+    const { schema, url } = lake;
+    await ask(url, `DROP TABLE ${schema}.items CASCADE`, `CREATE VIEW ${schema}.items AS SELECT 1 AS id`);
+    const end = await fail(lake.flow);
+    expect(wordsOf(end)).toContain('something with that name is there that Sluice did not make');
+    expect(wordsOf(end)).not.toMatch(/CREATE TABLE/);
+    await ask(url, `DROP VIEW ${schema}.items`);
+    await syncWell(lake.flow);
+    await expectEqual(lake);
+    await expectVerified(lake.flow, 'Postgres');
+  });
+
   it('has the types that people expect, and exact values', async () => {
     const values = {
       tags: ['a', 'b'],

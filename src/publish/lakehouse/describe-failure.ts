@@ -129,6 +129,7 @@ export function describeEngineFailure(
   const message = raw
     // The statement that failed is ours, and says nothing to a user.
     .replace(/\s*LINE \d+: [\s\S]*$/, '')
+    .replace(/Failed to execute query "[\s\S]*": (?=ERROR: )/, '')
     .trim()
     .replaceAll(/\s*\n\s*/g, ' ')
     .slice(0, 500);

@@ -103,7 +103,9 @@ export async function readHeldTables(
   );
   const { found, touched, seen } = await lakehouse.inspect(session, { generation, tables: recorded });
   const tables = [...recorded].map(([name, table]) => {
-    const state = found.get(name) ?? 'as published';
+    const listed = found.get(name) ?? 'as published';
+    // Without columns nothing is known of it but its name.
+    const state = listed === 'as published' && table.columns.length === 0 ? 'altered' : listed;
     return [
       name,
       {
