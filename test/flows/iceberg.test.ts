@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { verifyState } from '../../src/commands/verify/verify.ts';
 import { SyncError } from '../../src/model/errors.ts';
 import { Iceberg as IcebergTables } from '../../src/publish/lakehouse/iceberg/iceberg.ts';
 import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts';
@@ -234,6 +235,26 @@ describeWithServers('Iceberg', () => {
     writer.close();
     await syncWell(lake.flow, { config });
     await expectEqual(lake);
+  });
+
+  it.each([
+    ['whose checksums were dropped', 'DROP TABLE lake.$own.lake_parts'],
+    ['whose list of columns is no JSON', "UPDATE lake.$own.lake_tables SET columns = 'x'"],
+  ])('%s, is not verified, and repaired by the next sync', async (_, statement) => {
+    const lake = create(ITEMS, { stream });
+    await syncWell(lake.flow);
+    const writer = await open();
+    await writer.run(statement.replace('$own', `_sluice_${lake.schema}`));
+    writer.close();
+    const { items } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock });
+    expect(items.filter(({ status }) => status === 'failed')).not.toEqual([]);
+    setRecords(
+      lake.flow,
+      ITEMS.map((item) => ({ ...item, amount: item.amount + 1 })),
+    );
+    await syncWell(lake.flow);
+    await expectEqual(lake);
+    await expectVerified(lake.flow, 'Iceberg');
   });
 
   // Days that a state from after this change would not read again have rows that only this change brings.
