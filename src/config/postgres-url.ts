@@ -13,6 +13,9 @@ const OPTIONS = [
   'target_session_attrs',
 ];
 
+/** Of libpq; a driver may take another word for no encryption at all. */
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
 const EXAMPLE = 'postgres://user:password@host:5432/database';
 
 /** Whether a text is meant as the address of a database of Postgres. */
@@ -35,6 +38,13 @@ export function readPostgresUrl(text: string, key: ConfigPath, refuse: Refuse): 
       key,
       `has an option that is not supported: ${unknown ?? 'what follows #'}`,
       `Remove it. Known are ${OPTIONS.join(', ')}; PGSSLMODE and the other variables of libpq work as usual.`,
+    );
+  const modes = url.searchParams.getAll('sslmode');
+  if (modes.length > 1 || !modes.every((mode) => SSL_MODES.includes(mode)))
+    return refuse(
+      key,
+      'has an sslmode that does not exist, or several',
+      `Write one of ${SSL_MODES.join(', ')}.`,
     );
   return url;
 }

@@ -43,6 +43,13 @@ describe('Postgres in a config', () => {
     ['no database', { url: 'postgres://db.example.com' }, 'Write postgres://user:password@host'],
     ['a broken escape', { url: 'postgres://u:50%@db/warehouse' }, 'is not an address of a database'],
     ['an unknown option', { url: `${url}?service=mine` }, 'has an option that is not supported: service'],
+    ['an sslmode that is not one', { url: `${url}?sslmode=bogus` }, 'Write one of disable, allow, prefer'],
+    [
+      'one that checks no certificate',
+      { url: `${url}?sslmode=no-verify` },
+      'has an sslmode that does not exist',
+    ],
+    ['two of them', { url: `${url}?sslmode=require&sslmode=disable` }, 'or several'],
     ['a schema with capitals', { url, schema: 'Analytics' }, 'must be lower-case letters'],
     ['a long schema', { url, schema: 'a'.repeat(56) }, 'destination.postgres.schema'],
     ['no url', { schema: 'analytics' }, 'destination.postgres.url'],
