@@ -13,7 +13,7 @@ const OPTIONS = [
   'target_session_attrs',
 ];
 
-/** Of libpq; a driver may take another word for no encryption at all. */
+/** Of libpq; a driver has others that check no certificate. */
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 const EXAMPLE = 'postgres://user:password@host:5432/database';
