@@ -40,9 +40,9 @@ export async function followSchedule(
   { clock, log }: { readonly clock: Clock; readonly log: LogWriter },
 ): Promise<void> {
   const line = record.follow(event, clock);
-  if (line !== undefined) log(line);
-  // Each wait follows a run, the start, or a change of the clock.
+  // Each wait follows a run, the start, or a change of the clock. Who reads of it finds the file.
   if (event.type === 'waiting') await save();
+  if (line !== undefined) log(line);
 }
 
 /** What a schedule has to tell of itself. */
