@@ -324,6 +324,7 @@ function describeLake(title: string, place: number, getSite: () => Site): void {
         /drop the tables .* and (DROP SCHEMA .* CASCADE), and run/.exec(
           items.find(({ status }) => status === 'failed')?.fix ?? '',
         ) ?? [];
+      expect(advice).not.toBe('');
       const dropper = await lake.open('');
       await dropper.run('DROP TABLE lake.main.items');
       await dropper.run(advice.replace('SCHEMA ', 'SCHEMA lake.'));

@@ -98,6 +98,31 @@ export async function expectVerified(flow: Flow, title: string): Promise<void> {
   expect(items).toContainEqual(expect.objectContaining({ name: title, status: 'ok' }));
 }
 
+/** Each of the items has another amount from now on. */
+export function changeAtSource(flow: Flow): void {
+  setRecords(
+    flow,
+    ITEMS.map((item) => ({ ...item, amount: item.amount + 1 })),
+  );
+}
+
+/** What another program damages is verified before and not after, and whole after the next sync. */
+export async function expectRepaired(
+  lake: LakeFlow,
+  title: string,
+  damage: () => Promise<unknown>,
+): Promise<void> {
+  await syncWell(lake.flow);
+  await expectVerified(lake.flow, title);
+  await damage();
+  const { ok } = await verifyState(lake.flow.settings(), { clock: lake.flow.clock });
+  expect(ok).toBe(false);
+  changeAtSource(lake.flow);
+  await syncWell(lake.flow);
+  await expectEqual(lake);
+  await expectVerified(lake.flow, title);
+}
+
 const stream = { key: ['id'], cursor: { field: 'date' } };
 const all = { key: ['id'], cursor: { field: 'date', lookback: '60d' } };
 

@@ -40,7 +40,7 @@ export async function followSchedule(
   { clock, log }: { readonly clock: Clock; readonly log: LogWriter },
 ): Promise<void> {
   const line = record.follow(event, clock);
-  // Each wait follows a run, the start, or a change of the clock. Who reads of it finds the file.
+  // Each wait follows a run, the start, or a change of the clock. A reader of the line finds the file.
   if (event.type === 'waiting') await save();
   if (line !== undefined) log(line);
 }

@@ -134,8 +134,7 @@ export class DuckLake implements Lakehouse {
   async findDamages(session: SqlSession): Promise<readonly Damage[]> {
     const held = await readHeldTables(session, this);
     const tables = [...(held?.tables ?? [])].map(([name, { columns }]) => ({ name, columns }));
-    const advice = adviseToRewrite(this.destination);
-    const fix = `${advice.charAt(0).toUpperCase()}${advice.slice(1)}`;
+    const fix = `To repair it, ${adviseToRewrite(this.destination)}`;
     const look = () => findWrongStatistics(session, this.destination, { tables, fix });
     // Somebody may have committed between what the catalog said and the rows: what is wrong is so the second time.
     const damages = await look();
