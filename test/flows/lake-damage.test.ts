@@ -7,11 +7,13 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SyncError } from '../../src/model/errors.ts';
+import { LAKE_MANIFEST } from '../../src/model/lake.ts';
 import type { SqlSession } from '../../src/model/sql.ts';
 import { gatherReport } from '../../src/commands/report/gather-report.ts';
 import { readStatus } from '../../src/commands/status.ts';
@@ -138,6 +140,46 @@ describe('a lake with a damaged file', () => {
       expect(await countRows(lake)).toEqual([{ n: 51 }]);
     },
   );
+
+  it('that another program wrote, with its size and at another time, is made whole by a sync without news', async () => {
+    const { flow, lake } = createLakeFlow();
+    await syncWell(flow);
+    const [path = ''] = pathsOf(lake);
+    writeFileSync(path, damageInside(readFileSync(path)));
+    utimesSync(path, 1_000_000, 1_000_000);
+    await syncWell(flow, { force: false });
+    expect(flow.arrivals).toEqual([]);
+    expect(pathsOf(lake)).not.toContain(path);
+    expect((await verifyState(flow.settings(), { clock: flow.clock })).exitCode).toBe(0);
+    expect(await countRows(lake)).toEqual([{ n: 50 }]);
+  });
+});
+
+describe('a lake whose files have other times', () => {
+  it('keeps them while their bytes are the same, and reads them once', async () => {
+    const { flow, lake } = createLakeFlow();
+    await syncWell(flow);
+    const before = pathsOf(lake);
+    for (const path of before) utimesSync(path, 2_000_000, 2_000_000);
+    await syncWell(flow, { force: false });
+    expect(pathsOf(lake)).toEqual(before);
+    expect(lakeTableOf(lake).files.map(({ modifiedAtMs }) => modifiedAtMs)).toEqual(
+      before.map(() => 2_000_000_000),
+    );
+    const manifest = readFileSync(join(lake, LAKE_MANIFEST), 'utf8');
+    await syncWell(flow, { force: false });
+    expect(readFileSync(join(lake, LAKE_MANIFEST), 'utf8')).toBe(manifest);
+  });
+
+  it('that no release recorded is as it was', async () => {
+    const { flow, lake } = createLakeFlow();
+    await syncWell(flow);
+    const manifest = join(lake, LAKE_MANIFEST);
+    const text = readFileSync(manifest, 'utf8').replace(/,\s*"modifiedAtMs": \d+/g, '');
+    writeFileSync(manifest, text);
+    await syncWell(flow, { force: false });
+    expect(readFileSync(manifest, 'utf8')).toBe(text);
+  });
 });
 
 describe.each([
@@ -213,7 +255,11 @@ describe('a lake with a file whose columns cannot be read', () => {
     await syncWell(flow);
     // Views read their columns from the first file.
     const [path = ''] = pathsOf(lake);
+    // A bad disk changes bytes, and no times.
+    utimesSync(path, 3_000_000, 3_000_000);
+    await syncWell(flow);
     damageColumns(path);
+    utimesSync(path, 3_000_000, 3_000_000);
     addDay(flow);
     expect(await flow.sync({ force: true, fullRefresh: true })).toMatchObject({
       exitCode: 6,

@@ -56,6 +56,7 @@ export interface ReadManifest {
     readonly files: readonly {
       readonly path: string;
       readonly rows: number;
+      readonly modifiedAtMs: number;
       readonly partition: readonly (string | null)[];
       readonly range: Readonly<Record<string, readonly [string, string]>>;
     }[];

@@ -38,6 +38,8 @@ const fileSchema = z.object({
   fingerprint: z.string(),
   /** A checksum over its bytes; undefined in files of earlier releases. */
   crc32: z.int().optional(),
+  /** When it was last changed, epoch ms; undefined in files of earlier releases. */
+  modifiedAtMs: z.int().optional(),
   /** Minimum and maximum, as text, of columns that hold numbers, dates or the key. */
   range: z.record(z.string(), z.tuple([z.string(), z.string()])),
 });

@@ -6,6 +6,7 @@ import { isAsMarked } from '../../warehouse/fingerprint-file.ts';
 import { readKeptViews } from '../../warehouse/kept-generations.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { findLostFiles } from '../../warehouse/lake-losses.ts';
+import { isUntouched } from './changed-file.ts';
 import { type Expiry, findExpired, removeGenerations, removeViewsOver } from './clean-up.ts';
 import { readCurrent } from './folders.ts';
 import type { LakeJob } from './lake-job.ts';
@@ -40,11 +41,13 @@ export async function isPublished(job: LakeJob, manifest: LakeManifest): Promise
     tables.length === job.tables.length &&
     job.tables.every(({ table, partitionBy }) => {
       const held = tables.find((one) => one.table === table);
+      if (held === undefined) return false;
+      const folder = generationFolder(job.lake, table, held.generation);
       return (
-        held !== undefined &&
         JSON.stringify(held.partitionBy) === JSON.stringify(partitionBy) &&
         readCurrent(job.lake, table) === held.generation &&
-        findLostFiles(generationFolder(job.lake, table, held.generation), held.files).length === 0
+        findLostFiles(folder, held.files).length === 0 &&
+        held.files.every((file) => isUntouched(folder, file))
       );
     })
   );

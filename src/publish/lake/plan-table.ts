@@ -3,6 +3,7 @@ import { ConfigError } from '../../model/errors.ts';
 import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { chooseHuge } from '../stored-values.ts';
+import { findUnchanged } from './changed-file.ts';
 import { readCurrent } from './folders.ts';
 import { inspectTable } from './inspect-lake.ts';
 import type { LakeJob, LakeTable } from './lake-job.ts';
@@ -28,7 +29,7 @@ export interface TablePlan {
   readonly current: string | undefined;
   readonly columns: readonly LakeColumn[];
   readonly fieldIds: Readonly<Record<string, number>>;
-  /** Files that the next generation shares with the previous one. */
+  /** Files that the next generation shares with the previous one, as they are now. */
   readonly kept: readonly LakeFile[];
   readonly touched: readonly Part[];
   /** False if readers already see everything. */
@@ -58,13 +59,11 @@ export async function planTable(
   const held = new Map((before?.files ?? []).map((file) => [nameKey(file.partition), file]));
   for (const part of parts) {
     const file = isReshaped ? undefined : held.get(nameKey(part.key));
-    if (
-      before !== undefined &&
-      file !== undefined &&
-      isSame(file, part) &&
-      isThere(job, before, current, file)
-    )
-      kept.push(file);
+    const shared =
+      before !== undefined && file !== undefined && isSame(file, part)
+        ? await findShared(job, before, current, file)
+        : undefined;
+    if (shared !== undefined) kept.push(shared);
     else touched.push(part);
   }
   const isDue =
@@ -84,17 +83,18 @@ function isSame(file: LakeFile, part: Part): boolean {
 }
 
 /**
- * Whether a file can be shared with the next generation. A file missing from `current` must not come back: a reader
- * that saw neither change could take it for unchanged.
+ * A file that can be shared with the next generation, as it is now. A file missing from `current` must not come back: a
+ * reader that saw neither change could take it for unchanged.
  */
-function isThere(
+async function findShared(
   { lake }: LakeJob,
   { table, generation }: TableManifest,
   current: string | undefined,
   file: LakeFile,
-): boolean {
+): Promise<LakeFile | undefined> {
   const has = (one: string) => isWholeFile(join(generationFolder(lake, table, one), file.path), file.bytes);
-  return has(generation) && (current === undefined || current === generation || has(current));
+  const isThere = has(generation) && (current === undefined || current === generation || has(current));
+  return isThere ? findUnchanged(generationFolder(lake, table, generation), file) : undefined;
 }
 
 /** The columns as stored in files, each with a permanent id. */

@@ -6,6 +6,7 @@ import type { PublishedLake } from '../../model/lake.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { ANNOUNCED_MS, announceFolders } from './announce.ts';
 import { publishCatalog } from './catalog.ts';
+import { readChangeTime } from './changed-file.ts';
 import {
   findExpired,
   listKnown,
@@ -147,7 +148,10 @@ class LakePublish {
     await finishGeneration(lake, table.table, this.#generation);
     this.#files += written.length;
     this.#bytes += written.reduce((sum, { bytes }) => sum + bytes, 0);
-    return this.#describe(plan, [...kept, ...written], announced);
+    const built = generationFolder(lake, table.table, this.#generation);
+    // Where a file system has no hard links, what is shared was copied.
+    const files = [...kept, ...written].map((file) => withChangeTime(built, file));
+    return this.#describe(plan, files, announced);
   }
 
   #describe(plan: TablePlan, files: readonly LakeFile[], announced: string | undefined): TableManifest {
@@ -171,15 +175,15 @@ class LakePublish {
       partitionBy: [...table.partitionBy],
       sortedBy: [...table.sortBy],
       checkpoints: table.checkpoints,
-      files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
+      files: sortByPath(files),
       retired: [...retired, ...known.map((one) => ({ ...one, mustGo: one.mustGo || this.#job.mustForget }))],
     };
   }
 
-  #carryOn({ table, before }: TablePlan): TableManifest {
+  #carryOn({ table, before, kept }: TablePlan): TableManifest {
     if (before === undefined) throw new Error(`${table.table} has no generation`);
     // All its checksums are by this engine.
-    return { ...before, hashes: this.#hashes, checkpoints: table.checkpoints };
+    return { ...before, hashes: this.#hashes, checkpoints: table.checkpoints, files: sortByPath(kept) };
   }
 
   async #finish(tables: readonly TableManifest[]): Promise<void> {
@@ -234,4 +238,12 @@ class LakePublish {
       retired: retired.map((one) => ({ ...one, mustGo: true })),
     };
   }
+}
+
+function sortByPath(files: readonly LakeFile[]): LakeFile[] {
+  return files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function withChangeTime(folder: string, file: LakeFile): LakeFile {
+  return { ...file, modifiedAtMs: readChangeTime(join(folder, file.path)) };
 }
