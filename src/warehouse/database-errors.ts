@@ -41,6 +41,9 @@ const RESTORE_WORK_FILE =
   RELOAD;
 const PUBLISH_AGAIN =
   'Run `sluice sync`: it publishes this file again from the state folder; fresh streams cost no request. If that does not help, move the file away first. Without a state folder, put a backup of the file in its place.';
+const MOVE_FOLDER =
+  'Put back the file that was there, or move the folder away and run `sluice sync`: it restores the state from what is published. If nothing is published, ' +
+  RELOAD;
 
 /** Whether a statement failed because a table does not exist. */
 export function isUnknownTable(error: unknown): boolean {
@@ -91,6 +94,13 @@ export function wrapDatabaseError(thrown: unknown, file: string, isPublished = f
     return new StorageError(`${file} was written by a different version of the engine: ${message}`, {
       code: 'state_damaged',
       hint: 'Upgrade Sluice; the file was not touched.',
+      ...options,
+    });
+  }
+  if (message.includes(`"${file}": Is a directory`)) {
+    return new StorageError(`${file} is a folder and must be a file`, {
+      code: 'state_damaged',
+      hint: MOVE_FOLDER,
       ...options,
     });
   }

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runChecks } from '../../src/commands/check.ts';
@@ -58,6 +58,21 @@ describe('a published file that is lost', () => {
     await expect(readStatus(flow.settings(), flow.clock.now())).rejects.toMatchObject(failure);
     await expect(plan(flow)).rejects.toMatchObject(failure);
     await expect(flow.sync()).rejects.toMatchObject(failure);
+  });
+
+  it('says what to move away where a folder is in the place of the work file, and goes on then', async () => {
+    const flow = createProject();
+    await flow.sync();
+    const workFile = join(flow.stateDir, 'work.duckdb');
+    rmSync(workFile);
+    mkdirSync(workFile);
+    await expect(flow.sync()).rejects.toMatchObject({
+      exitCode: 6,
+      message: `${workFile} is a folder and must be a file`,
+      hint: expect.stringMatching(/move the folder away and run `sluice sync`/) as unknown,
+    });
+    rmSync(workFile, { recursive: true });
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
   });
 
   it.each(['', 'cut short'])('makes %j as a work file an error of no command', async (content) => {

@@ -35,6 +35,8 @@ describe('wrapDatabaseError', () => {
       'storage_failed',
     ],
     ['IO Error: Could not read from file "/x": Input/output error', 6, 'storage_failed'],
+    ['IO Error: Could not read from file "/x": Is a directory', 6, 'storage_failed'],
+    ['IO Error: Could not read from file "/state/work.duckdb": Is a directory', 6, 'state_damaged'],
     ['Out of Memory Error: could not allocate block of size 16.0 KiB', 6, 'storage_failed'],
     [
       'TransactionContext Error: Failed to commit: could not allocate block of size 256.0 KiB',
