@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
 import type { DuckLakeDestination } from '../../src/model/destination.ts';
-import { describeDuckLakeFailure } from '../../src/publish/lakehouse/ducklake/describe-ducklake-failure.ts';
+import {
+  describeDuckLakeFailure,
+  isDuckLakeConflict,
+} from '../../src/publish/lakehouse/ducklake/describe-ducklake-failure.ts';
 
 const lake: DuckLakeDestination = {
   kind: 'ducklake',
@@ -62,6 +65,25 @@ it.each<[said: string, what: string, setting: string]>([
   expect(message).not.toContain('LINE 1');
   expect(hint).toContain(setting);
   expect(hint.includes(WHOLE)).toBe(!/missing|damaged/.test(what));
+});
+
+it.each([
+  [
+    'TransactionContext Error: Failed to commit: Failed to commit DuckLake transaction. Exceeded the maximum retry count of 0 set by the ducklake_max_retry_count setting: Failed to execute query "COMMIT": database or disk is full',
+    'the disk is full',
+  ],
+  ['Failed to execute query "ROLLBACK": database or disk is full', 'the disk is full'],
+  [
+    'IO Error: Could not write file "/lake/main/items/ducklake-0.parquet": No space left on device',
+    'the disk is full',
+  ],
+  ['Failed to execute query "COMMIT": disk I/O error', 'the disk of the catalog failed'],
+])('takes no full disk for another writer or a lost server: %s', (said, what) => {
+  const { message, hint, exitCode } = describeDuckLakeFailure(lake, new Error(said));
+  expect(message).toContain(`: ${what}: `);
+  expect(hint).toMatch(/space.*run again: publishing needs no request/);
+  expect(exitCode).toBe(6);
+  expect(isDuckLakeConflict(new Error(said))).toBe(false);
 });
 
 it('tells a download of an extension that failed from a file that does not exist', () => {

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DuckLake } from '../../src/publish/lakehouse/ducklake/ducklake.ts';
@@ -7,6 +7,34 @@ import { findExtensions, placeOf } from '../support/lake-servers.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
 describeWithServers('a DuckLake with a file as its catalog', () => {
+  it.each<[string, string, boolean]>([
+    ['nothing, as one that the first publish left when it was killed', 'PRAGMA journal_mode = WAL', true],
+    ['a table of somebody else', 'CREATE TABLE notes (text TEXT)', false],
+  ])('that holds %s', async (_, statement, isFree) => {
+    const [lake] = createLakes();
+    const { catalog } = lake.destination;
+    const file = catalog.kind === 'sqlite' ? catalog.file : '';
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+    const made = new DatabaseSync(file);
+    made.exec(statement);
+    made.close();
+    expect(statSync(file).size).toBeGreaterThan(0);
+    const opened = lake.open({ mode: 'read' });
+    if (isFree) {
+      expect(await opened).toBeUndefined();
+      const created = await lake.open({ mode: 'create' });
+      await created?.run('CREATE TABLE lake.main.one AS SELECT 1 AS x');
+      await created?.release();
+      const again = await lake.open({ mode: 'read' });
+      expect(await again?.count('SELECT count(*) FROM lake.main.one')).toBe(1);
+      await again?.release();
+    } else
+      await expect(opened).rejects.toMatchObject({
+        exitCode: 2,
+        message: 'the lake exists and is not the catalog of a DuckLake; nothing is written into it',
+      });
+  });
+
   /** Lakes of one catalog, each with a schema, and with extensions that are files of their own. */
   function createLakes() {
     const folder = makeTempFolder();

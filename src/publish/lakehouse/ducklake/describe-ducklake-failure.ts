@@ -20,6 +20,23 @@ export class MissingLakeError extends PublishError {
   }
 }
 
+const NO_SPACE = /database or disk is full|No space left on device|Disk quota exceeded|File too large/;
+// SQLite says no more of a file that may not become larger.
+const DISK_ERROR = /disk I\/O error/;
+
+const ofDisk: readonly Advice[] = [
+  {
+    pattern: NO_SPACE,
+    what: 'the disk is full',
+    hint: 'Free some space, and run again: publishing needs no request.',
+  },
+  {
+    pattern: DISK_ERROR,
+    what: 'the disk of the catalog failed',
+    hint: 'Look at its space, quota and limit of file sizes, and run again: publishing needs no request.',
+  },
+];
+
 const ofLake: readonly Advice[] = [
   {
     pattern: /maximum retry count/,
@@ -70,6 +87,8 @@ const ofStore = listStoreAdvice('destination.ducklake.data');
  */
 export function isDuckLakeConflict(thrown: unknown): boolean {
   const message = readMessage(thrown);
+  // Of these, too, the engine says that it tried often enough.
+  if (NO_SPACE.test(message) || DISK_ERROR.test(message)) return false;
   return (
     (/Failed to commit DuckLake transaction/.test(message) && /retry count|\bconflict\b/i.test(message)) ||
     (/Failed to initialize DuckLake/.test(message) && /duplicate key|already exists/.test(message))
@@ -89,12 +108,13 @@ export function describeDuckLakeFailure(lake: DuckLakeDestination, thrown: unkno
   );
   const said = isDuckLakeConflict(thrown) ? new Error(message) : thrown;
   const [lost, ...damaged] = describeLosses(lake);
-  return describeEngineFailure(lake, said, [lost, ...ofLake, ...places.flat(), ...damaged]);
+  return describeEngineFailure(lake, said, [...ofDisk, lost, ...ofLake, ...places.flat(), ...damaged]);
 }
 
 // A database of a server may be empty; a file with anything else in it belongs to somebody else.
 function describeAbsence(lake: DuckLakeDestination): SyncError {
-  if (lake.catalog.kind === 'postgres') return new MissingLakeError(lake);
+  if (lake.catalog.kind === 'postgres' || isEmptyCatalog(lake.catalog.file))
+    return new MissingLakeError(lake);
   return new PublishError(
     `${lake.path} exists and is not the catalog of a DuckLake; nothing is written into it`,
     {
@@ -104,4 +124,19 @@ function describeAbsence(lake: DuckLakeDestination): SyncError {
       exitCode: 2,
     },
   );
+}
+
+/** Whether a file of SQLite has no table, as one that a first publish made before it ended or the disk was full. */
+function isEmptyCatalog(file: string): boolean {
+  try {
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+    const catalog = new DatabaseSync(file, { readOnly: true });
+    try {
+      return catalog.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
+    } finally {
+      catalog.close();
+    }
+  } catch {
+    return false;
+  }
 }
