@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatCount, formatCountOf } from '../text/format-count.ts';
 import type { Database } from './database.ts';
@@ -109,6 +109,8 @@ export function findLostFiles(
   return files.filter(({ path, bytes }) => sizeOf(join(folder, path)) !== bytes).map(({ path }) => path);
 }
 
+/** Undefined also for what is not a file: a link may lead out of the lake, where its readers may not go. */
 function sizeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.size;
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true ? found.size : undefined;
 }

@@ -170,7 +170,7 @@ describe('a manifest', () => {
         exitCode: 2,
         code: 'publish_refused',
         hint: expect.stringMatching(
-          /restore it from a backup, or move the whole lake folder away/,
+          /restore it from a backup\. Without one, move the whole lake folder away/,
         ) as unknown,
       });
       expect(flow.arrivals, name).toEqual([]);

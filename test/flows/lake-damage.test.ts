@@ -10,11 +10,13 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SyncError } from '../../src/model/errors.ts';
 import { LAKE_MANIFEST } from '../../src/model/lake.ts';
 import type { SqlSession } from '../../src/model/sql.ts';
+import { resetState } from '../../src/commands/state/change-state.ts';
 import { gatherReport } from '../../src/commands/report/gather-report.ts';
 import { readStatus } from '../../src/commands/status.ts';
 import { judgeHealth } from '../../src/report/judge-health.ts';
@@ -48,6 +50,7 @@ const pathsOf = (lake: string) => {
   const { generation, files } = lakeTableOf(lake);
   return files.map(({ path }) => join(lake, '_generations', 'items', generation, path));
 };
+const nameOf = (path: string) => basename(path);
 const countRows = (lake: string) => queryFiles(`SELECT count(*)::INTEGER AS n FROM ${globOf(lake)}`);
 /** The pages are gone; the beginning and the end say nothing of it. */
 const damageInside = (whole: Buffer) =>
@@ -155,6 +158,39 @@ describe('a lake with a damaged file', () => {
   });
 });
 
+describe('a lake with something else in the place of a file', () => {
+  it.each<[string, (path: string) => void]>([
+    ['a pipe', (path) => execFileSync('mkfifo', [path])],
+    ['a link to the file', (path) => symlinkSync(`${path}.moved`, path)],
+    ['a link to itself', (path) => symlinkSync(path, path)],
+    ['a folder', (path) => mkdirSync(path)],
+  ])('writes the file again where %s is', async (_, put) => {
+    const { flow, lake } = createLakeFlow();
+    await syncWell(flow);
+    const [path = ''] = pathsOf(lake);
+    renameSync(path, join(flow.folder, 'moved.parquet'));
+    copyFileSync(join(flow.folder, 'moved.parquet'), `${path}.moved`);
+    put(path);
+    expect(await verifyState(flow.settings(), { clock: flow.clock })).toMatchObject({ exitCode: 6 });
+    await syncWell(flow, { force: false });
+    expect((await verifyState(flow.settings(), { clock: flow.clock })).exitCode).toBe(0);
+    expect(await countRows(lake)).toEqual([{ n: 50 }]);
+  });
+});
+
+describe('a lake whose stream was reset', () => {
+  it('keeps its files and folders until the next scan, which finds the same rows', async () => {
+    const { flow, lake } = createLakeFlow({}, makeItems(50, { perDay: 10 }));
+    await syncWell(flow);
+    const before = pathsOf(lake);
+    expect(before[0]).toMatch(/date=/);
+    await resetState(flow.settings(), { clock: flow.clock, confirm: () => Promise.resolve(true) });
+    expect(pathsOf(lake)).toEqual(before);
+    await syncWell(flow);
+    expect(pathsOf(lake)).toEqual(before);
+  });
+});
+
 describe('a lake whose files have other times', () => {
   it('keeps them while their bytes are the same, and reads them once', async () => {
     const { flow, lake } = createLakeFlow();
@@ -171,14 +207,24 @@ describe('a lake whose files have other times', () => {
     expect(readFileSync(join(lake, LAKE_MANIFEST), 'utf8')).toBe(manifest);
   });
 
-  it('that no release recorded is as it was', async () => {
+  it.each([
+    ['none, as in those of earlier releases', ''],
+    ['one that is not a time', ', "modifiedAtMs": "x"'],
+  ])('that the manifest has %s, reads them once and writes again what was damaged', async (_, entry) => {
     const { flow, lake } = createLakeFlow();
     await syncWell(flow);
+    const before = pathsOf(lake);
+    const [path = ''] = before;
+    writeFileSync(path, damageInside(readFileSync(path)));
     const manifest = join(lake, LAKE_MANIFEST);
-    const text = readFileSync(manifest, 'utf8').replace(/,\s*"modifiedAtMs": \d+/g, '');
+    const text = readFileSync(manifest, 'utf8').replace(/,\s*"modifiedAtMs": \d+/g, entry);
     writeFileSync(manifest, text);
     await syncWell(flow, { force: false });
-    expect(readFileSync(manifest, 'utf8')).toBe(text);
+    expect(pathsOf(lake).filter((one) => before.map(nameOf).includes(nameOf(one)))).toHaveLength(4);
+    expect((await verifyState(flow.settings(), { clock: flow.clock })).exitCode).toBe(0);
+    expect(lakeTableOf(lake).files.map(({ modifiedAtMs }) => typeof modifiedAtMs)).toEqual(
+      before.map(() => 'number'),
+    );
   });
 });
 
@@ -266,7 +312,9 @@ describe('a lake with a file whose columns cannot be read', () => {
       error: {
         code: 'publish_failed',
         message: `cannot publish the lake ${lake}: ${path} is damaged`,
-        hint: expect.stringMatching(/^Move this file and .*lake\.duckdb away and run sluice sync/) as unknown,
+        hint: expect.stringMatching(
+          /^Move this file and .*lake\.duckdb away and run sluice sync.* Readers of `current` may already see the new rows/,
+        ) as unknown,
       },
     });
     for (const file of [path, join(lake, 'lake.duckdb')]) rmSync(file);

@@ -10,15 +10,19 @@ import { AbortedError, PublishError, SyncError } from '../../model/errors.ts';
 export function describeFailure(lake: string, thrown: unknown, hasFlipped: boolean): SyncError {
   if (thrown instanceof SyncError && !isAboutLake(lake, thrown)) return thrown;
   const cause = thrown instanceof SyncError ? thrown.cause : thrown;
-  const readers = hasFlipped
-    ? 'Readers of `current` may already see the new rows, before readers of lake.duckdb do; each sees consistent data.'
-    : 'Readers of the lake see what they saw before.';
   return new PublishError(`cannot publish the lake ${lake}: ${toText(cause)}`, {
     code: 'publish_failed',
-    hint: `Everything synced is committed in the state folder. ${readers} Fix the cause (disk space, permissions, the file named above) and run again: publishing needs no request.`,
+    hint: `Everything synced is committed in the state folder. ${describeReaders(hasFlipped)} Fix the cause (disk space, permissions, the file named above) and run again: publishing needs no request.`,
     context: { path: lake },
     cause: thrown,
   });
+}
+
+/** What readers see after a publish that failed. */
+export function describeReaders(hasFlipped: boolean): string {
+  return hasFlipped
+    ? 'Readers of `current` may already see the new rows, before readers of lake.duckdb do; each sees consistent data.'
+    : 'Readers of the lake see what they saw before.';
 }
 
 function isAboutLake(lake: string, error: SyncError): boolean {

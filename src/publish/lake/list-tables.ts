@@ -4,6 +4,7 @@ import type { PartitionRule } from '../../model/lake.ts';
 import type { OfflineSettings } from '../../model/settings.ts';
 import type { Checkpoint } from '../../model/stream.ts';
 import type { LakeTable } from './lake-job.ts';
+import type { TableManifest } from './manifest.ts';
 import { DATED } from '../stored-values.ts';
 import { resolvePartitions } from './partitions.ts';
 import type { Database } from '../../warehouse/database.ts';
@@ -13,6 +14,7 @@ import { historyOf, readColumns } from '../../warehouse/evolve-table.ts';
 export async function listLakeTables(
   settings: Pick<OfflineSettings, 'streams'>,
   database: Database,
+  held: readonly HeldTable[] = [],
 ): Promise<readonly LakeTable[]> {
   const rows = await database.all(
     `SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,
@@ -23,7 +25,8 @@ export async function listLakeTables(
   for (const table of names) {
     const base = names.find((name) => historyOf(name) === table) ?? table;
     const own = checkpoints.filter(({ stream }) => stream === base);
-    tables.push(await describe(settings, database, { table, base, checkpoints: own }));
+    const before = held.find((one) => one.table === table);
+    tables.push(await describe(settings, database, { table, base, checkpoints: own, before }));
   }
   return tables;
 }
@@ -34,20 +37,23 @@ interface StoredTable {
   /** The stream's table: of a history, the one whose versions it holds. */
   readonly base: string;
   readonly checkpoints: readonly Checkpoint[];
+  /** As the lake has it. */
+  readonly before: HeldTable | undefined;
 }
+
+type HeldTable = Pick<TableManifest, 'table' | 'columns' | 'partitionBy'>;
 
 async function describe(
   settings: Pick<OfflineSettings, 'streams'>,
   database: Database,
-  { table, base, checkpoints }: StoredTable,
+  { table, base, checkpoints, before }: StoredTable,
 ): Promise<LakeTable> {
   const columns = await readColumns(database, table);
   const stream = settings.streams.find((one) => one.table === base);
   const cursor = checkpoints.find(({ cursorField }) => cursorField !== undefined)?.cursorField;
-  const rules =
-    stream?.partitionBy === undefined
-      ? byCursor(cursor, columns)
-      : await nameRules(database, base, stream.partitionBy, columns);
+  const given = stream?.partitionBy;
+  const unnamed = checkpoints.length === 0 ? asBefore(before, columns) : byCursor(cursor, columns);
+  const rules = given === undefined ? unnamed : await nameRules(database, base, given, columns);
   // A column missing from the history is in its table, or was rejected a moment ago.
   const own = table === base ? rules : rules.filter(({ column }) => columns.has(column));
   const key = checkpoints.find(({ keyFields }) => keyFields !== undefined)?.keyFields ?? [];
@@ -65,6 +71,15 @@ async function describe(
       verifiedAt: lastVerifiedAt,
     })),
   };
+}
+
+/** Without a checkpoint, e.g. after a reset, nothing says which cursor divides the table: it stays as it is. */
+function asBefore(
+  before: HeldTable | undefined,
+  columns: ReadonlyMap<string, string>,
+): readonly PartitionRule[] {
+  const types = new Map(before?.columns.map(({ name, type }) => [name, type]));
+  return before?.partitionBy.filter(({ column }) => types.get(column) === columns.get(column)) ?? [];
 }
 
 function byCursor(

@@ -38,8 +38,8 @@ const fileSchema = z.object({
   fingerprint: z.string(),
   /** A checksum over its bytes; undefined in files of earlier releases. */
   crc32: z.int().optional(),
-  /** When it was last changed, epoch ms; undefined in files of earlier releases. */
-  modifiedAtMs: z.int().optional(),
+  /** When it was last changed, epoch ms; undefined in files of earlier releases. Without it the file is read. */
+  modifiedAtMs: z.int().optional().catch(undefined),
   /** Minimum and maximum, as text, of columns that hold numbers, dates or the key. */
   range: z.record(z.string(), z.tuple([z.string(), z.string()])),
 });
@@ -107,7 +107,7 @@ export function readManifest(lake: string): LakeManifest | undefined {
   } catch (error) {
     throw new PublishError(`${path} is not a manifest that this version can read`, {
       code: 'publish_refused',
-      hint: 'If it is damaged, restore it from a backup, or move the whole lake folder away: the next sync writes a new one. If a newer Sluice wrote it, upgrade. The lake was not touched.',
+      hint: 'If it is damaged, restore it from a backup. Without one, move the whole lake folder away: the next sync writes a new lake from the state folder; where that is lost, it reads everything from the API. If a newer Sluice wrote it, upgrade. The lake was not touched.',
       context: { path },
       cause: error,
       exitCode: 2,

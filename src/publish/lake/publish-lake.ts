@@ -38,7 +38,7 @@ import {
 import { expire, findExpiry, isPublished, openLake } from './open-lake.ts';
 import { planTable, type TablePlan } from './plan-table.ts';
 import { describeHashes } from '../stored-values.ts';
-import { describeUnreadable } from './unreadable-file.ts';
+import { describeDamage, findDamage } from './unreadable-file.ts';
 import { writeFiles } from './write-files.ts';
 
 /**
@@ -62,8 +62,11 @@ export async function publishLake(job: LakeJob): Promise<PublishedLake | undefin
     return await publish.run();
   } catch (error) {
     const tables = publish?.tables ?? [];
-    const damage = await describeUnreadable(job.session, job.lake, tables, error);
-    throw describeFailure(job.lake, damage ?? error, publish?.hasFlipped === true);
+    const damage = await findDamage(job.session, job.lake, tables, error);
+    const hasFlipped = publish?.hasFlipped === true;
+    throw damage === undefined
+      ? describeFailure(job.lake, error, hasFlipped)
+      : describeDamage(job.lake, damage, { hasFlipped, cause: error });
   }
 }
 

@@ -5,6 +5,7 @@ import type { SqlSession } from '../../model/sql.ts';
 import { quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, generationFolder } from '../../warehouse/lake-entry.ts';
 import { findDamagedFile } from '../../warehouse/lake-losses.ts';
+import { describeReaders } from './describe-failure.ts';
 
 type FiledTable = Pick<CatalogTable, 'table' | 'generation' | 'files'>;
 
@@ -41,21 +42,27 @@ export function adviseOnDamage(lake: string): string {
   return `Move this file and ${join(lake, LAKE_CATALOG)} away and run sluice sync: both are written again, without a request for fresh streams.`;
 }
 
-/** The error of a statement that failed as a file of the lake is damaged; undefined for any other. */
-export async function describeUnreadable(
+/** The damaged file for which a statement failed; undefined where another cause is likelier. */
+export async function findDamage(
   session: SqlSession,
   lake: string,
   tables: readonly FiledTable[],
   thrown: unknown,
-): Promise<PublishError | undefined> {
-  if (!(thrown instanceof BugError)) return undefined;
-  const path = await findUnreadable(session, lake, tables);
-  if (path === undefined) return undefined;
+): Promise<string | undefined> {
+  return thrown instanceof BugError ? findUnreadable(session, lake, tables) : undefined;
+}
+
+/** The error of a publish that met a damaged file; `hasFlipped` says whether readers may already see the new rows. */
+export function describeDamage(
+  lake: string,
+  path: string,
+  { hasFlipped, cause }: { readonly hasFlipped: boolean; readonly cause: unknown },
+): PublishError {
   return new PublishError(`cannot publish the lake ${lake}: ${path} is damaged`, {
     code: 'publish_failed',
-    hint: `${adviseOnDamage(lake)} Everything synced is committed in the state folder.`,
+    hint: `${adviseOnDamage(lake)} Everything synced is committed in the state folder. ${describeReaders(hasFlipped)}`,
     context: { path },
-    cause: thrown,
+    cause,
   });
 }
 

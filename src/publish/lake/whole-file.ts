@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readSync } from 'node:fs';
 
 const MAGIC = 'PAR1';
 /** Size of the footer length and the magic word after it, bytes. */
@@ -11,9 +11,11 @@ const END_BYTES = 8;
 export function isWholeFile(path: string, bytes: number): boolean {
   let file;
   try {
+    // Opening a pipe would wait for its writer.
+    const found = lstatSync(path);
+    const { size } = found;
+    if (!found.isFile() || size !== bytes || size < MAGIC.length + END_BYTES) return false;
     file = openSync(path, 'r');
-    const { size } = fstatSync(file);
-    if (size !== bytes || size < MAGIC.length + END_BYTES) return false;
     const [start, end] = [Buffer.alloc(MAGIC.length), Buffer.alloc(END_BYTES)];
     readSync(file, start, 0, start.length, 0);
     readSync(file, end, 0, end.length, size - END_BYTES);
