@@ -1,11 +1,11 @@
-import { statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { checksumFile } from '../../warehouse/fingerprint-file.ts';
 import type { LakeFile } from './manifest.ts';
 
 /** When a file was last changed, epoch ms: whole ones, as some file systems keep no more; undefined if it is gone. */
 export function readChangeTime(path: string): number | undefined {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = lstatSync(path, { throwIfNoEntry: false });
   return found && Math.floor(found.mtimeMs);
 }
 
