@@ -100,7 +100,7 @@ export function wrapDatabaseError(thrown: unknown, file: string, isPublished = f
   if (message.includes(`"${file}": Is a directory`)) {
     return new StorageError(`${file} is a folder and must be a file`, {
       code: 'state_damaged',
-      hint: MOVE_FOLDER,
+      hint: isPublished ? PUBLISH_AGAIN : MOVE_FOLDER,
       ...options,
     });
   }

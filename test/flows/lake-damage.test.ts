@@ -50,7 +50,6 @@ const pathsOf = (lake: string) => {
   const { generation, files } = lakeTableOf(lake);
   return files.map(({ path }) => join(lake, '_generations', 'items', generation, path));
 };
-const nameOf = (path: string) => basename(path);
 const countRows = (lake: string) => queryFiles(`SELECT count(*)::INTEGER AS n FROM ${globOf(lake)}`);
 /** The pages are gone; the beginning and the end say nothing of it. */
 const damageInside = (whole: Buffer) =>
@@ -159,18 +158,18 @@ describe('a lake with a damaged file', () => {
 });
 
 describe('a lake with something else in the place of a file', () => {
-  it.each<[string, (path: string) => void]>([
+  it.each<[string, (path: string, moved: string) => void]>([
     ['a pipe', (path) => execFileSync('mkfifo', [path])],
-    ['a link to the file', (path) => symlinkSync(`${path}.moved`, path)],
+    ['a link to the file', (path, moved) => symlinkSync(moved, path)],
     ['a link to itself', (path) => symlinkSync(path, path)],
     ['a folder', (path) => mkdirSync(path)],
   ])('writes the file again where %s is', async (_, put) => {
     const { flow, lake } = createLakeFlow();
     await syncWell(flow);
     const [path = ''] = pathsOf(lake);
-    renameSync(path, join(flow.folder, 'moved.parquet'));
-    copyFileSync(join(flow.folder, 'moved.parquet'), `${path}.moved`);
-    put(path);
+    const moved = join(flow.folder, 'moved.parquet');
+    renameSync(path, moved);
+    put(path, moved);
     expect(await verifyState(flow.settings(), { clock: flow.clock })).toMatchObject({ exitCode: 6 });
     await syncWell(flow, { force: false });
     expect((await verifyState(flow.settings(), { clock: flow.clock })).exitCode).toBe(0);
@@ -180,7 +179,7 @@ describe('a lake with something else in the place of a file', () => {
 
 describe('a lake whose stream was reset', () => {
   it('keeps its files and folders until the next scan, which finds the same rows', async () => {
-    const { flow, lake } = createLakeFlow({}, makeItems(50, { perDay: 10 }));
+    const { flow, lake } = createLakeFlow();
     await syncWell(flow);
     const before = pathsOf(lake);
     expect(before[0]).toMatch(/date=/);
@@ -220,11 +219,25 @@ describe('a lake whose files have other times', () => {
     const text = readFileSync(manifest, 'utf8').replace(/,\s*"modifiedAtMs": \d+/g, entry);
     writeFileSync(manifest, text);
     await syncWell(flow, { force: false });
-    expect(pathsOf(lake).filter((one) => before.map(nameOf).includes(nameOf(one)))).toHaveLength(4);
+    const names = new Set(before.map((one) => basename(one)));
+    expect(pathsOf(lake).filter((one) => names.has(basename(one)))).toHaveLength(4);
     expect((await verifyState(flow.settings(), { clock: flow.clock })).exitCode).toBe(0);
     expect(lakeTableOf(lake).files.map(({ modifiedAtMs }) => typeof modifiedAtMs)).toEqual(
       before.map(() => 'number'),
     );
+  });
+});
+
+describe('a lake of a release that recorded no checksums', () => {
+  it('keeps its files', async () => {
+    const { flow, lake } = createLakeFlow();
+    await syncWell(flow);
+    const before = pathsOf(lake);
+    const manifest = join(lake, LAKE_MANIFEST);
+    const text = readFileSync(manifest, 'utf8').replace(/,\s*"(?:crc32|modifiedAtMs)": \d+/g, '');
+    writeFileSync(manifest, text);
+    await syncWell(flow, { force: false });
+    expect(pathsOf(lake)).toEqual(before);
   });
 });
 

@@ -77,7 +77,8 @@ it.each([
     'IO Error: Could not write file "/lake/main/items/ducklake-0.parquet": No space left on device',
     'the disk is full',
   ],
-  ['Failed to execute query "COMMIT": disk I/O error', 'the disk of the catalog failed'],
+  ['Failed to execute query "COMMIT": disk I/O error', 'the disk failed'],
+  ['IO Error: Could not write file "/lake/main/items/ducklake-0.parquet": File too large', 'the disk failed'],
 ])('takes no full disk for another writer or a lost server: %s', (said, what) => {
   const { message, hint, exitCode } = describeDuckLakeFailure(lake, new Error(said));
   expect(message).toContain(`: ${what}: `);

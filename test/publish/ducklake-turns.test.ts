@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DuckLake } from '../../src/publish/lakehouse/ducklake/ducklake.ts';
@@ -7,34 +7,6 @@ import { findExtensions, placeOf } from '../support/lake-servers.ts';
 import { makeTempFolder } from '../support/temp-folder.ts';
 
 describeWithServers('a DuckLake with a file as its catalog', () => {
-  it.each<[string, string, boolean]>([
-    ['nothing, as one that the first publish left when it was killed', 'PRAGMA journal_mode = WAL', true],
-    ['a table of somebody else', 'CREATE TABLE notes (text TEXT)', false],
-  ])('that holds %s', async (_, statement, isFree) => {
-    const [lake] = createLakes();
-    const { catalog } = lake.destination;
-    const file = catalog.kind === 'sqlite' ? catalog.file : '';
-    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
-    const made = new DatabaseSync(file);
-    made.exec(statement);
-    made.close();
-    expect(statSync(file).size).toBeGreaterThan(0);
-    const opened = lake.open({ mode: 'read' });
-    if (isFree) {
-      expect(await opened).toBeUndefined();
-      const created = await lake.open({ mode: 'create' });
-      await created?.run('CREATE TABLE lake.main.one AS SELECT 1 AS x');
-      await created?.release();
-      const again = await lake.open({ mode: 'read' });
-      expect(await again?.count('SELECT count(*) FROM lake.main.one')).toBe(1);
-      await again?.release();
-    } else
-      await expect(opened).rejects.toMatchObject({
-        exitCode: 2,
-        message: 'the lake exists and is not the catalog of a DuckLake; nothing is written into it',
-      });
-  });
-
   /** Lakes of one catalog, each with a schema, and with extensions that are files of their own. */
   function createLakes() {
     const folder = makeTempFolder();
@@ -56,6 +28,41 @@ describeWithServers('a DuckLake with a file as its catalog', () => {
       });
     }) as [DuckLake, DuckLake];
   }
+
+  /** What is at the place of the catalog, before any publish. */
+  function putCatalog({ destination: { catalog } }: DuckLake, statement: string): void {
+    if (catalog.kind !== 'sqlite') throw new Error('the catalog is a file');
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+    writeFileSync(catalog.file, '');
+    const made = new DatabaseSync(catalog.file);
+    made.exec(statement);
+    made.close();
+    expect(statSync(catalog.file).size > 0).toBe(statement !== '');
+  }
+
+  it.each([
+    ['is empty', ''],
+    ['has no table', 'PRAGMA journal_mode = WAL'],
+  ])('is new where the file %s, as a first publish leaves it that is killed', async (_, statement) => {
+    const [lake] = createLakes();
+    putCatalog(lake, statement);
+    expect(await lake.open({ mode: 'read' })).toBeUndefined();
+    const created = await lake.open({ mode: 'create' });
+    await created?.run('CREATE TABLE lake.main.one AS SELECT 1 AS x');
+    await created?.release();
+    const again = await lake.open({ mode: 'read' });
+    expect(await again?.count('SELECT count(*) FROM lake.main.one')).toBe(1);
+    await again?.release();
+  });
+
+  it('is refused where the file has a table of somebody else', async () => {
+    const [lake] = createLakes();
+    putCatalog(lake, 'CREATE TABLE notes (text TEXT)');
+    await expect(lake.open({ mode: 'read' })).rejects.toMatchObject({
+      exitCode: 2,
+      message: 'the lake exists and is not the catalog of a DuckLake; nothing is written into it',
+    });
+  });
 
   it('is open for one run of this process at a time, as often as that needs it', async () => {
     const [one, other] = createLakes();

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { checksumFile } from '../../warehouse/fingerprint-file.ts';
 import type { LakeFile } from './manifest.ts';
 
-/** When a file was last changed, epoch ms: whole ones, as some file systems keep no more; undefined if it is gone. */
-export function readChangeTime(path: string): number | undefined {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found && Math.floor(found.mtimeMs);
+/** A file with the time of its last change: in whole ms, as some file systems keep no more. */
+export function withChangeTime(folder: string, file: LakeFile): LakeFile {
+  const found = lstatSync(join(folder, file.path), { throwIfNoEntry: false });
+  return { ...file, modifiedAtMs: found && Math.floor(found.mtimeMs) };
 }
 
 /** Whether a file was last changed when it was written, by its time alone. */
-export function isUntouched(folder: string, { path, modifiedAtMs }: LakeFile): boolean {
-  return modifiedAtMs !== undefined && readChangeTime(join(folder, path)) === modifiedAtMs;
+export function isUntouched(folder: string, file: LakeFile): boolean {
+  return file.modifiedAtMs !== undefined && withChangeTime(folder, file).modifiedAtMs === file.modifiedAtMs;
 }
 
 /**
@@ -19,13 +19,11 @@ export function isUntouched(folder: string, { path, modifiedAtMs }: LakeFile): b
  * if an earlier release recorded none. Undefined if another program wrote other bytes, or if they cannot be read.
  */
 export async function findUnchanged(folder: string, file: LakeFile): Promise<LakeFile | undefined> {
-  const path = join(folder, file.path);
-  const modifiedAtMs = readChangeTime(path);
-  if (modifiedAtMs === undefined) return undefined;
-  const now = { ...file, modifiedAtMs };
-  // Of files that are older still, nothing is known of their bytes.
-  const isUnknown = file.modifiedAtMs === undefined && file.crc32 === undefined;
-  if (isUnknown || isUntouched(folder, file)) return now;
-  const checksum = await checksumFile(path).catch(() => undefined);
-  return checksum !== undefined && checksum === file.crc32 ? now : undefined;
+  const now = withChangeTime(folder, file);
+  if (now.modifiedAtMs === undefined) return undefined;
+  // Of a file that is older still, nothing is known of its bytes.
+  if (now.modifiedAtMs === file.modifiedAtMs || (file.modifiedAtMs ?? file.crc32) === undefined) return now;
+  if (file.crc32 === undefined) return undefined;
+  const checksum = await checksumFile(join(folder, file.path)).catch(() => undefined);
+  return checksum === file.crc32 ? now : undefined;
 }

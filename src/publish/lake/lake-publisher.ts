@@ -101,7 +101,7 @@ export class LakePublisher implements OpenPublisher {
       session,
       lake: this.place,
       commit,
-      tables: await listLakeTables(settings, session, readManifest(this.place)?.tables),
+      tables: await listLakeTables(settings, session, () => readManifest(this.place)?.tables ?? []),
       graceMs: settings.retention.lakeMs,
       onBegin,
     });

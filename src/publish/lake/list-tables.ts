@@ -10,11 +10,15 @@ import { resolvePartitions } from './partitions.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { historyOf, readColumns } from '../../warehouse/evolve-table.ts';
 
-/** All tables of the work file as published in a lake; throws ConfigError for invalid partitions. */
+/**
+ * All tables of the work file as published in a lake; throws ConfigError for invalid partitions.
+ *
+ * @param readHeld reads the tables that the lake has; called where nothing else says how a table is divided
+ */
 export async function listLakeTables(
   settings: Pick<OfflineSettings, 'streams'>,
   database: Database,
-  held: readonly HeldTable[] = [],
+  readHeld: () => readonly HeldTable[] = () => [],
 ): Promise<readonly LakeTable[]> {
   const rows = await database.all(
     `SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' ORDER BY 1`,
@@ -25,8 +29,8 @@ export async function listLakeTables(
   for (const table of names) {
     const base = names.find((name) => historyOf(name) === table) ?? table;
     const own = checkpoints.filter(({ stream }) => stream === base);
-    const before = held.find((one) => one.table === table);
-    tables.push(await describe(settings, database, { table, base, checkpoints: own, before }));
+    const readBefore = () => readHeld().find((one) => one.table === table);
+    tables.push(await describe(settings, database, { table, base, checkpoints: own, readBefore }));
   }
   return tables;
 }
@@ -37,8 +41,8 @@ interface StoredTable {
   /** The stream's table: of a history, the one whose versions it holds. */
   readonly base: string;
   readonly checkpoints: readonly Checkpoint[];
-  /** As the lake has it. */
-  readonly before: HeldTable | undefined;
+  /** Reads it as the lake has it. */
+  readonly readBefore: () => HeldTable | undefined;
 }
 
 type HeldTable = Pick<TableManifest, 'table' | 'columns' | 'partitionBy'>;
@@ -46,14 +50,15 @@ type HeldTable = Pick<TableManifest, 'table' | 'columns' | 'partitionBy'>;
 async function describe(
   settings: Pick<OfflineSettings, 'streams'>,
   database: Database,
-  { table, base, checkpoints, before }: StoredTable,
+  { table, base, checkpoints, readBefore }: StoredTable,
 ): Promise<LakeTable> {
   const columns = await readColumns(database, table);
   const stream = settings.streams.find((one) => one.table === base);
   const cursor = checkpoints.find(({ cursorField }) => cursorField !== undefined)?.cursorField;
   const given = stream?.partitionBy;
-  const unnamed = checkpoints.length === 0 ? asBefore(before, columns) : byCursor(cursor, columns);
-  const rules = given === undefined ? unnamed : await nameRules(database, base, given, columns);
+  const choose = () =>
+    checkpoints.length === 0 ? asBefore(readBefore(), columns) : byCursor(cursor, columns);
+  const rules = given === undefined ? choose() : await nameRules(database, base, given, columns);
   // A column missing from the history is in its table, or was rejected a moment ago.
   const own = table === base ? rules : rules.filter(({ column }) => columns.has(column));
   const key = checkpoints.find(({ keyFields }) => keyFields !== undefined)?.keyFields ?? [];

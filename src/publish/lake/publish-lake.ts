@@ -6,7 +6,7 @@ import type { PublishedLake } from '../../model/lake.ts';
 import { generationFolder } from '../../warehouse/lake-entry.ts';
 import { ANNOUNCED_MS, announceFolders } from './announce.ts';
 import { publishCatalog } from './catalog.ts';
-import { readChangeTime } from './changed-file.ts';
+import { withChangeTime } from './changed-file.ts';
 import {
   findExpired,
   listKnown,
@@ -245,8 +245,4 @@ class LakePublish {
 
 function sortByPath(files: readonly LakeFile[]): LakeFile[] {
   return files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
-}
-
-function withChangeTime(folder: string, file: LakeFile): LakeFile {
-  return { ...file, modifiedAtMs: readChangeTime(join(folder, file.path)) };
 }

@@ -21,6 +21,26 @@ export interface Advice {
   readonly isForReaders?: true;
 }
 
+/** What a disk does to any lakehouse, on this machine or on a server. */
+const ofDisk: readonly Advice[] = [
+  {
+    pattern: /database or disk is full|No space left on device|Disk quota exceeded/,
+    what: 'the disk is full',
+    hint: 'Free some space, and run again: publishing needs no request.',
+  },
+  {
+    // SQLite says no more of a file that may not become larger.
+    pattern: /disk I\/O error|File too large/,
+    what: 'the disk failed',
+    hint: 'Look at its space, quota and limit of file sizes, and run again: publishing needs no request.',
+  },
+];
+
+/** Whether a disk was the cause, whatever else the engine says. */
+export function isDiskFailure(message: string): boolean {
+  return ofDisk.some(({ pattern }) => pattern.test(message));
+}
+
 /** A lakehouse, as errors name it. */
 export interface FailedPlace {
   readonly path: string;
@@ -125,7 +145,7 @@ export function describeEngineFailure(
   if (extension !== null && /not found|Failed to download|Install it first/.test(raw))
     return describeMissingExtension(place, extension.slice(1).find((name) => name !== undefined) ?? '', raw);
   const { path } = place;
-  const found = advice.find(({ pattern }) => pattern.test(raw));
+  const found = [...ofDisk, ...advice].find(({ pattern }) => pattern.test(raw));
   const message = raw
     // The statement that failed is ours, and says nothing to a user.
     .replace(/\s*LINE \d+: [\s\S]*$/, '')

@@ -4,6 +4,7 @@ import {
   type Advice,
   adviseToRewrite,
   describeEngineFailure,
+  isDiskFailure,
   listServerAdvice,
   listStoreAdvice,
   readMessage,
@@ -19,23 +20,6 @@ export class MissingLakeError extends PublishError {
     });
   }
 }
-
-const NO_SPACE = /database or disk is full|No space left on device|Disk quota exceeded|File too large/;
-// SQLite says no more of a file that may not become larger.
-const DISK_ERROR = /disk I\/O error/;
-
-const ofDisk: readonly Advice[] = [
-  {
-    pattern: NO_SPACE,
-    what: 'the disk is full',
-    hint: 'Free some space, and run again: publishing needs no request.',
-  },
-  {
-    pattern: DISK_ERROR,
-    what: 'the disk of the catalog failed',
-    hint: 'Look at its space, quota and limit of file sizes, and run again: publishing needs no request.',
-  },
-];
 
 const ofLake: readonly Advice[] = [
   {
@@ -88,7 +72,7 @@ const ofStore = listStoreAdvice('destination.ducklake.data');
 export function isDuckLakeConflict(thrown: unknown): boolean {
   const message = readMessage(thrown);
   // Of these, too, the engine says that it tried often enough.
-  if (NO_SPACE.test(message) || DISK_ERROR.test(message)) return false;
+  if (isDiskFailure(message)) return false;
   return (
     (/Failed to commit DuckLake transaction/.test(message) && /retry count|\bconflict\b/i.test(message)) ||
     (/Failed to initialize DuckLake/.test(message) && /duplicate key|already exists/.test(message))
@@ -108,7 +92,7 @@ export function describeDuckLakeFailure(lake: DuckLakeDestination, thrown: unkno
   );
   const said = isDuckLakeConflict(thrown) ? new Error(message) : thrown;
   const [lost, ...damaged] = describeLosses(lake);
-  return describeEngineFailure(lake, said, [...ofDisk, lost, ...ofLake, ...places.flat(), ...damaged]);
+  return describeEngineFailure(lake, said, [lost, ...ofLake, ...places.flat(), ...damaged]);
 }
 
 // A database of a server may be empty; a file with anything else in it belongs to somebody else.

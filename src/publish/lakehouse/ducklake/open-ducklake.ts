@@ -1,7 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeFolders } from '../../../files/make-folders.ts';
-import type { DuckLakeDestination, LakeCatalog } from '../../../model/destination.ts';
+import type { DuckLakeDestination } from '../../../model/destination.ts';
 import type { SqlSession } from '../../../model/sql.ts';
 import type { Database } from '../../../warehouse/database.ts';
 import { quoteIdentifier, quoteLiteral } from '../../../warehouse/identifiers.ts';
@@ -58,7 +58,8 @@ async function attachLake(
     // A wrong key or a missing bucket would only be found once there is something to publish. Nothing has this name.
     await session.all(`SELECT count(*) FROM glob(${quoteLiteral(`${data}/sluice-probe*`)})`);
   }
-  if (mode === 'read' && isMissingFile(catalog)) throw new MissingLakeError(lake);
+  if (mode === 'read' && catalog.kind === 'sqlite' && !existsSync(catalog.file))
+    throw new MissingLakeError(lake);
   if (catalog.kind === 'postgres') await session.run(describeLogin('sluice_catalog', catalog.url));
   const options = [
     `DATA_PATH ${quoteLiteral(`${data}/`)}`,
@@ -77,12 +78,6 @@ async function attachLake(
     `ATTACH ${quoteLiteral(`ducklake:${source}`)} AS ${quoteIdentifier(LAKE)} (${options.join(', ')})`,
   );
   if (mode === 'create') await loosenBounds(session, lake);
-}
-
-/** Also true for the empty file that a killed first run leaves. */
-function isMissingFile(catalog: LakeCatalog): boolean {
-  if (catalog.kind !== 'sqlite') return false;
-  return !existsSync(catalog.file) || statSync(catalog.file).size === 0;
 }
 
 function listExtensions({ catalog, data, store }: DuckLakeDestination): readonly string[] {
