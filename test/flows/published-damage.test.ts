@@ -270,13 +270,16 @@ describe('an older state folder put back', () => {
 });
 
 describe('the files of two projects that were swapped', () => {
-  it('are named by check and verify with the refusal of a sync', async () => {
-    const [one, other] = [
-      await createFlow(destinations['the file'].destination),
-      await createFlow(destinations['the file'].destination),
-    ];
-    cpSync(other.duckdbPath, `${one.duckdbPath}.new`);
-    renameSync(`${one.duckdbPath}.new`, one.duckdbPath);
+  it.each([
+    ['a file', 'the file', 'warehouse.duckdb'],
+    // Its views look for their files elsewhere: a sync does not help.
+    ['a lake', 'the file of a lake', 'lake'],
+  ] as const)('are named by check and verify with the refusal of a sync: %s', async (_, name, place) => {
+    const { destination } = destinations[name];
+    const [one, other] = [await createFlow(destination), await createFlow(destination)];
+    const published = join(one.folder, place);
+    renameSync(published, `${published}.before`);
+    cpSync(join(other.folder, place), published, { recursive: true, verbatimSymlinks: true });
     const { report, found } = await runCheck(one, 'state folder');
     const isOther = expect.stringContaining('was published from another state folder') as string;
     expect(report.exitCode).toBe(2);
@@ -285,7 +288,26 @@ describe('the files of two projects that were swapped', () => {
     const fixes = items.map(({ fix }) => fix ?? '').join(' ');
     expect(fixes).toContain('A sync is refused there');
     expect(fixes).toContain('put each back in its place');
+    expect(fixes).not.toContain('fresh streams cost no request');
     await expect(one.sync()).rejects.toThrow('was published from another state folder');
+  });
+});
+
+describe('a lake that holds the only state', () => {
+  it('is not said to be published by a sync where its manifest cannot be read', async () => {
+    const flow = await createFlow(destinations['the file of a lake'].destination);
+    const lake = join(flow.folder, 'lake');
+    const manifest = join(lake, 'manifest.json');
+    rmSync(join(flow.stateDir, 'work.duckdb'));
+    const whole = readFileSync(manifest);
+    writeFileSync(manifest, whole.subarray(0, 100));
+    const { items } = await verifyState(flow.settings());
+    expect(items.find(({ name, status }) => name === 'lake' && status === 'failed')?.fix).toMatch(
+      /^Put the lake back from a backup\. Without one, move its folder away: .*upgrade\.$/,
+    );
+    await expect(flow.sync()).rejects.toMatchObject({ exitCode: 2 });
+    writeFileSync(manifest, whole);
+    expect(await flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
   });
 });
 

@@ -182,10 +182,10 @@ class Verification {
 
   /** A sync does not publish where it is refused: the cause must be fixed first. */
   #adviseOn({ place }: Publisher, fix: string | undefined): string | undefined {
-    if (fix?.includes(REPUBLISH_FIX) !== true) return fix;
     const refusal = this.#refusal;
-    if (refusal?.context.path === place)
+    if (refusal?.context.path === place && fix?.includes('sluice sync') === true)
       return `A sync is refused there: ${refusal.message}. ${refusal.hint}`;
+    if (fix?.includes(REPUBLISH_FIX) !== true) return fix;
     const refused = readRunFile(this.#settings.stateDir).find(isSync)?.error;
     const isSame = refused?.code === 'publish_refused' && refused.message.includes(place);
     return isSame ? `The last sync was refused there: ${refused.message}. ${refused.hint}` : fix;
@@ -201,12 +201,21 @@ class Verification {
         if (this.#isPartial) this.#skip(title, `${detail} yet`);
         else this.#add(title, 'failed', detail, this.#adviseOn(publisher, fix));
       },
-      read: (source) => this.#read(title, known.isAlone, source),
+      read: (source) =>
+        this.#read(title, known.isAlone, source, ([detail, fix]) => [
+          detail,
+          this.#adviseOn(publisher, fix) ?? fix,
+        ]),
     };
   }
 
   /** Reads a database and checks its consistency; table problems are reported once, for the first one. */
-  async #read(name: string, tellsTables: boolean, source: ReadSource): Promise<HeldFacts | undefined> {
+  async #read(
+    name: string,
+    tellsTables: boolean,
+    source: ReadSource,
+    advise: (damage: Damage) => Damage = (damage) => damage,
+  ): Promise<HeldFacts | undefined> {
     let database: Database | undefined;
     const interrupt = () => database?.interrupt();
     this.#signal?.addEventListener('abort', interrupt, { once: true });
@@ -222,7 +231,7 @@ class Verification {
         tables: await fingerprintTables(database, { '_sluice.meta': IS_OF_COMMIT }),
       };
       const damages = (await source.findDamages?.(database, facts.tables)) ?? [];
-      for (const damage of damages) this.#add(name, 'failed', ...damage);
+      for (const damage of damages) this.#add(name, 'failed', ...advise(damage));
       if (damages.length > 0) return undefined;
       const tables = formatCountOf(facts.tables.size, 'table');
       this.#add(name, 'ok', `${source.path}: every block of ${tables} could be read`);
@@ -236,7 +245,7 @@ class Verification {
       if (error instanceof LockedError) this.#skip(name, error.message);
       else {
         const damage = await source.explain?.(error, database);
-        this.#add(name, 'failed', ...(damage ?? [error.message, error.hint]));
+        this.#add(name, 'failed', ...advise(damage ?? [error.message, error.hint]));
       }
       return undefined;
     } finally {

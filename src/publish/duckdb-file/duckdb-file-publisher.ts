@@ -26,6 +26,7 @@ import {
   findFileFaults,
   type PublishedFile,
   adviseForUnpublished,
+  REPUBLISH_FIX,
   tryFile,
 } from '../published-file.ts';
 import type {
@@ -157,11 +158,7 @@ export class DuckdbFilePublisher implements ClosedPublisher {
         );
       // A copy or a backup is as good, if the comparison with the work file finds the same rows.
       else if (await this.#isReplaceable())
-        kit.add(
-          'warning',
-          `${detail}: it was copied or moved here`,
-          'The next sync publishes it again; fresh streams cost no request.',
-        );
+        kit.add('warning', `${detail}: it was copied or moved here`, REPUBLISH_FIX);
       else kit.add('failed', detail, await adviseOn(this.#file()));
     }
     const facts = await kit.read({

@@ -24,6 +24,7 @@ const adviseOnFiles = (lake: string) =>
   `sluice sync writes again what is missing or of the wrong size; fresh streams cost no request. If that does not help, move ${join(lake, LAKE_CATALOG)} away first.`;
 // Without a work file, the state is in the lake alone.
 const LONE_LAKE_FIX = `Put the lake back from a backup. Without one, move its folder away: ${RELOAD}`;
+const UPGRADE = 'If a newer Sluice wrote it, upgrade.';
 
 /** Checks a lake's files with its manifest, and the rows behind its views. */
 export async function verifyLake(
@@ -31,13 +32,15 @@ export async function verifyLake(
   owner: Owner,
   kit: VerifyKit,
 ): Promise<PublishedFacts | undefined> {
+  const isLone = kit.isAlone && !kit.hasWork;
   let found: LakeFacts | undefined;
   try {
     found = inspectLake(lake);
     if (found !== undefined) assertOwner(lake, found.manifest, owner);
   } catch (thrown) {
-    const { message, hint } = toSyncError(thrown);
-    kit.add('failed', message, hint);
+    const { code, message, hint } = toSyncError(thrown);
+    const isForeign = code === 'identity_mismatch';
+    kit.add('failed', message, isLone && !isForeign ? `${LONE_LAKE_FIX} ${UPGRADE}` : hint);
     return undefined;
   }
   if (found?.manifest.commit === undefined) {
@@ -45,7 +48,6 @@ export async function verifyLake(
     return undefined;
   }
   const { files, rows, problems } = found;
-  const isLone = kit.isAlone && !kit.hasWork;
   for (const detail of problems) kit.add('failed', detail, isLone ? LONE_LAKE_FIX : adviseOnFiles(lake));
   if (problems.length > 0) return undefined;
   kit.add(

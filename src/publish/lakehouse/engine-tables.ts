@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SqlSession } from '../../model/sql.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import type { Found, FoundTable, RecordedTable, StoredColumn, StoredTable } from './lakehouse.ts';
-import { LAKE, type LakePlace, locateInLake, nameInLake, toLakeSchema } from './names.ts';
+import { LAKE, type LakePlace, listLakeSchemas, locateInLake, nameInLake, toLakeSchema } from './names.ts';
 
 /**
  * Which of these names tables or views have in a schema, as the engine lists them. By their columns: a list of tables says
@@ -44,20 +44,19 @@ async function readActualColumns(
   place: LakePlace,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const { database = LAKE, schema } = place;
-  const tables = new Map<string, readonly string[]>();
-  for (const stored of ['main', '_sluice'] as const) {
-    const rows = await session.all(
-      `SELECT table_name AS name, list(column_name || ' ' || data_type ORDER BY ALL)::JSON AS columns FROM duckdb_columns()
-         WHERE lower(database_name) = lower($1) AND schema_name = $2 GROUP BY ALL`,
-      [database, toLakeSchema(schema, stored)],
-    );
-    for (const { name, columns } of rows)
-      tables.set(
-        nameInLake(place, stored, String(name)),
-        z.array(z.string()).parse(JSON.parse(String(columns))),
-      );
-  }
-  return tables;
+  const stored = listLakeSchemas(schema);
+  const rows = await session.all(
+    // Once for both schemas: the engine binds each view of the database for it.
+    `SELECT schema_name AS schema, table_name AS name, list(column_name || ' ' || data_type ORDER BY ALL)::JSON AS columns
+       FROM duckdb_columns() WHERE lower(database_name) = lower($1) AND schema_name IN ($2, $3) GROUP BY ALL`,
+    [database, ...stored.keys()],
+  );
+  return new Map(
+    rows.map((row) => [
+      nameInLake(place, stored.get(String(row['schema'])) ?? 'main', String(row['name'])),
+      z.array(z.string()).parse(JSON.parse(String(row['columns']))),
+    ]),
+  );
 }
 
 function compareColumns(recorded: readonly StoredColumn[], actual: readonly string[] | undefined): Found {

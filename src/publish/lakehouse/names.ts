@@ -27,6 +27,11 @@ export function toLakeSchema(schema: string, stored: StoredSchema): string {
   return schema === 'main' ? '_sluice' : `_sluice_${schema}`;
 }
 
+/** The schemas of the work file by their names in the lakehouse. */
+export function listLakeSchemas(schema: string): ReadonlyMap<string, StoredSchema> {
+  return new Map((['main', '_sluice'] as const).map((stored) => [toLakeSchema(schema, stored), stored]));
+}
+
 /** A schema of the lakehouse, in SQL. */
 export function nameSchema({ schema, database = LAKE }: LakePlace, stored: StoredSchema): string {
   return [database, toLakeSchema(schema, stored)].map(quoteIdentifier).join('.');
