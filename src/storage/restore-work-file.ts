@@ -64,12 +64,15 @@ function hasOnlyArchive({ stateDir, readersFile }: OfflineSettings): boolean {
   return isLost && !isClosed(stateDir) && existsSync(archive) && readdirSync(archive).length > 0;
 }
 
-/** What happens to a missing work file. */
-export async function describeMissing(settings: OfflineSettings): Promise<string> {
+/** What happens to a missing work file; `loss` is the error of a sync, where it can neither be restored nor made. */
+export async function describeMissing(
+  settings: OfflineSettings,
+): Promise<{ readonly detail: string; readonly loss: StorageError | undefined }> {
   const source = await findRestoreSource(settings);
-  const makes = (await findLostState(settings)) === undefined ? 'makes it' : 'cannot run without it';
+  const loss = source === undefined ? await findLostState(settings) : undefined;
+  const makes = loss === undefined ? 'makes it' : 'cannot run without it';
   const next = source === undefined ? makes : `restores the state from ${source.place}`;
-  return `there is no ${workFile(settings.stateDir)}; the next sync ${next}`;
+  return { detail: `there is no ${workFile(settings.stateDir)}; the next sync ${next}`, loss };
 }
 
 /** Published copies that hold a state, the safest first; empty before the first publish. */

@@ -412,7 +412,11 @@ describe('a project with a lake alone', () => {
     expect(verified.items.find(({ name, status }) => name === 'lake' && status === 'failed')?.fix).toMatch(
       /from a backup/,
     );
-    expect(verified.items.find(({ name }) => name === 'work file')?.detail).toMatch(/cannot run without it$/);
+    expect(verified.items.find(({ name }) => name === 'work file')).toMatchObject({
+      status: 'failed',
+      detail: expect.stringContaining('cannot run without it: the lake') as string,
+      fix: expect.stringContaining('from a backup') as string,
+    });
     const asked = flow.simulator.log.length;
     const refused = {
       exitCode: 6,

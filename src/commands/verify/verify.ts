@@ -143,7 +143,9 @@ class Verification {
   async #verifyWork(): Promise<HeldFacts | undefined> {
     const path = workFile(this.#settings.stateDir);
     if (!existsSync(path)) {
-      this.#add('work file', 'warning', await describeMissing(this.#settings));
+      const { detail, loss } = await describeMissing(this.#settings);
+      if (loss === undefined) this.#add('work file', 'warning', detail);
+      else this.#add('work file', 'failed', `${detail}: ${loss.message}`, loss.hint);
       return undefined;
     }
     return this.#read('work file', true, {
