@@ -1,6 +1,8 @@
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   existsSync,
   lstatSync,
   openSync,
@@ -25,14 +27,26 @@ type Sqlite = typeof sqliteModule;
 
 const holderSchema = z.object({ pid: z.number(), host: z.string(), since: z.string(), command: z.string() });
 
-function adviseOnLock(error: unknown, stateDir: string): string {
+function adviseOnLock(error: unknown, stateDir: string, file: string): string {
   if (isDiskFull(error)) return 'The disk is full: free some space and run again.';
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EROFS')
     return `Its file system is read-only: mount ${stateDir} so that it can be written, or set stateDir.`;
   if (code === 'EACCES' || code === 'EPERM')
     return `Run it as the user who syncs, or let this user write into ${stateDir}.`;
+  if (!isWritable(file))
+    return `This user may not write ${file}: change its owner, or remove it while no run is at work.`;
   return `Check that ${stateDir} is on a local disk and that this user can write into it.`;
+}
+
+/** Whether a file can be written, or is not there. */
+function isWritable(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  }
 }
 
 /**
@@ -56,7 +70,7 @@ export async function lockStateFolder(stateDir: string, since: string, command =
     if (isBusy(error)) throw lockedBy(stateDir, error);
     throw new StorageError(`cannot lock the state folder ${stateDir}: ${(error as Error).message}`, {
       code: 'storage_failed',
-      hint: `${adviseOnLock(error, stateDir)} Nothing was requested; everything committed before is intact.`,
+      hint: `${adviseOnLock(error, stateDir, file)} Nothing was requested; everything committed before is intact.`,
       context: { path: file },
       cause: error,
     });

@@ -41,7 +41,7 @@ export function assertWritable({ folder, what, instead, path = folder }: Target)
 }
 
 /** The folder itself, or the nearest one above it that exists. */
-function findExisting(folder: string): string {
+export function findExisting(folder: string): string {
   const above = dirname(folder);
   return existsSync(folder) || above === folder ? folder : findExisting(above);
 }

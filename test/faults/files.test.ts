@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -123,6 +124,37 @@ describe.skipIf(!canBeNobody)('a user who may not write', () => {
     const end = await project.run(['sync', '--no-progress'], { within });
     expect(end.exitCode).toBe(0);
     expect(end.stdout).toMatch(/warning: the quota ledger .* cannot be used/);
+  });
+
+  // A file of their own is made writable again.
+  it.skipIf(!isRoot)('into the file of the lock is told which one it is', async () => {
+    const project = await createOpenProject();
+    expect(await syncAs(project, { within })).toMatchObject({ exitCode: 0 });
+    const lock = join(project.stateDir, 'lock.sqlite');
+    chownSync(lock, 0, 0);
+    const { exitCode, error } = await syncAs(project, { within });
+    expect([exitCode, error?.code]).toEqual([6, 'storage_failed']);
+    expect(error?.hint).toContain(`may not write ${lock}`);
+    rmSync(lock);
+    expect(await syncAs(project, { within })).toMatchObject({ exitCode: 0 });
+  });
+
+  it('nor read an archive is told so by verify, and not to read everything again', async () => {
+    const project = await createOpenProject();
+    expect(await syncAs(project, { within })).toMatchObject({ exitCode: 0 });
+    const archive = join(project.stateDir, 'archive');
+    const [header = ''] = readdirSync(archive, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.json'),
+    );
+    for (const place of [join(archive, header), join(archive, header, '..')]) {
+      const { mode } = statSync(place);
+      chmodSync(place, 0o000);
+      const { stdout, exitCode } = await project.run(['verify'], { within });
+      chmodSync(place, mode);
+      expect(exitCode, stdout).toBe(6);
+      expect(stdout).toMatch(/FAILED {2}archive of items +.*EACCES.*\n +fix: Let this user read it/);
+    }
+    expect(await project.run(['verify'], { within })).toMatchObject({ exitCode: 0 });
   });
 
   it('has no home and no folder for temporary files: a sync and a query need neither', async () => {

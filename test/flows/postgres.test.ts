@@ -260,22 +260,79 @@ describeWithServers('Postgres', () => {
     await expectEqual(lake);
   });
 
-  it('repairs what a trigger changed within its own transaction, once verify found it', async () => {
-    const lake = await create(ITEMS, { stream });
+  it.each<[string, string, string]>([
+    ['a trigger that changes rows', 'raise', 'the trigger raises'],
+    ['a trigger that holds changes back', 'hold', 'the trigger holds'],
+    ['a trigger that changes rows when all are written', 'late', 'the trigger later'],
+    ['a rule that holds deletes back', 'rule', 'the rule keeps'],
+  ])('commits nothing where the server changes what is written: %s', async (_, kind, told) => {
+    const lake = await create(ITEMS, { stream: all });
     await syncWell(lake.flow);
     const items = `${lake.schema}.items`;
+    const makeFunction = (body: string) =>
+      `CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} END'`;
+    const made: Readonly<Record<string, readonly string[]>> = {
+      raise: [
+        makeFunction('new.amount := new.amount + 1; RETURN new;'),
+        `CREATE TRIGGER raises BEFORE INSERT ON ${items} FOR EACH ROW EXECUTE FUNCTION own()`,
+      ],
+      hold: [
+        makeFunction('RETURN NULL;'),
+        `CREATE TRIGGER holds BEFORE INSERT OR DELETE ON ${items} FOR EACH ROW EXECUTE FUNCTION own()`,
+      ],
+      late: [
+        makeFunction(`UPDATE ${items} SET amount = 0 WHERE id = new.id; RETURN NULL;`),
+        `CREATE CONSTRAINT TRIGGER later AFTER INSERT ON ${items} INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION own()`,
+      ],
+      rule: [`CREATE RULE keeps AS ON DELETE TO ${items} DO INSTEAD NOTHING`],
+    };
+    await ask(lake.url, ...(made[kind] ?? []));
+    const before = await ask(lake.url, `SELECT * FROM ${items} ORDER BY id`);
+    setRecords(
+      lake.flow,
+      ITEMS.map((item) => (item.id % 7 === 0 ? { ...item, amount: item.amount + 100 } : item)),
+    );
+    for (let run = 0; run < 2; run += 1) {
+      const end = await fail(lake.flow);
+      expect([end.exitCode, wordsOf(end)]).toEqual([6, expect.stringContaining(`${told} there changes`)]);
+      expect(wordsOf(end)).toContain(`${lake.schema}.items would have other rows`);
+    }
+    expect(await ask(lake.url, `SELECT * FROM ${items} ORDER BY id`)).toEqual(before);
+    await ask(lake.url, kind === 'rule' ? `DROP RULE keeps ON ${items}` : 'DROP FUNCTION own() CASCADE');
+    await syncWell(lake.flow);
+    await expectEqual(lake);
+    await expectVerified(lake.flow, 'Postgres');
+  });
+
+  it('publishes where a trigger leaves rows as they are', async () => {
+    const lake = await create(ITEMS, { stream: all });
+    await syncWell(lake.flow);
     await ask(
       lake.url,
-      `CREATE FUNCTION raise() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN new.amount := new.amount + 1; RETURN new; END'`,
-      `CREATE TRIGGER raises BEFORE INSERT ON ${items} FOR EACH ROW EXECUTE FUNCTION raise()`,
+      `CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'`,
+      `CREATE TRIGGER looks BEFORE INSERT ON ${lake.schema}.items FOR EACH ROW EXECUTE FUNCTION look()`,
     );
     setRecords(lake.flow, [...ITEMS, ...makeItems(5, { from: 100 })]);
+    await syncWell(lake.flow);
+    await expectEqual(lake);
+    await expectVerified(lake.flow, 'Postgres');
+  });
+
+  it('repairs what the trigger of another table changed within its own transaction, once verify found it', async () => {
+    const lake = await create(ITEMS, { stream });
+    await syncWell(lake.flow);
+    const runs = `${lake.schema === 'public' ? '_sluice_public' : `_sluice_${lake.schema}`}.runs`;
+    await ask(
+      lake.url,
+      `CREATE FUNCTION raise() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN UPDATE ${lake.schema}.items SET amount = amount + 1 WHERE id < 3; RETURN NULL; END'`,
+      `CREATE TRIGGER raises AFTER INSERT ON ${runs} FOR EACH STATEMENT EXECUTE FUNCTION raise()`,
+    );
     await syncWell(lake.flow);
     const look = () => verifyState(lake.flow.settings(), { clock: lake.flow.clock });
     expect((await look()).items).toContainEqual(
       expect.objectContaining({ name: 'Postgres', status: 'failed', fix: COMPARE_FIX }),
     );
-    await ask(lake.url, `DROP TRIGGER raises ON ${items}`);
+    await ask(lake.url, `DROP TRIGGER raises ON ${runs}`);
     // The stream is fresh: no request is needed.
     expect(await lake.flow.sync()).toMatchObject({ exitCode: 0, requests: 0 });
     await expectEqual(lake);

@@ -52,6 +52,7 @@ it.each<[said: string, what: string, setting: string]>([
     'Invalid Error: Variable-length int over 10 bytes.',
     'Invalid Error: TProtocolException: Invalid data',
     "Invalid Input Error: No magic bytes found at end of file '/lake/main/items/ducklake-0.parquet'",
+    "Invalid Input Error: Invalid footer length provided for file '/lake/main/items/ducklake-0.parquet'",
     'Invalid Input Error: Failed to read file "/lake/main/items/ducklake-0.parquet": Snappy decompression failure',
     'IO Error: Could not read enough bytes from file "/lake/ducklake-0.parquet": attempted to read 8 bytes from location 4',
   ].map((said): [string, string, string] => [
@@ -65,6 +66,12 @@ it.each<[said: string, what: string, setting: string]>([
   expect(message).not.toContain('LINE 1');
   expect(hint).toContain(setting);
   expect(hint.includes(WHOLE)).toBe(!/missing|damaged/.test(what));
+});
+
+it('does not show where in its code the engine failed', () => {
+  const said =
+    'INTERNAL Error: Attempted to access index 0\n\nStack Trace:\n\n./ducklake.duckdb_extension(+0xd7f00b)';
+  expect(describeDuckLakeFailure(lake, new Error(said)).message).toMatch(/Attempted to access index 0$/);
 });
 
 it.each([

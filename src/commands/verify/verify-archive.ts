@@ -49,10 +49,15 @@ async function verifyArchive(
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckItem[]> {
   const folder = archiveFolder(settings.stateDir, stream);
-  const { scans, damaged } = await listReadable(folder, checkpoint?.runId, signal);
   const name = `archive of ${nameOf(stream)}`;
+  const listed = await listReadable(folder, checkpoint?.runId, signal).catch(toDenial);
+  if (listed instanceof Error)
+    return [{ name, status: 'failed', detail: listed.message, fix: PERMISSION_FIX }];
+  const { scans, damaged } = listed;
   const fix = `sluice sync --full-refresh --streams ${stream.name} archives it again.`;
-  const failed = damaged.map((detail): CheckItem => ({ name, status: 'failed', detail, fix }));
+  const failed = damaged.map((detail): CheckItem => {
+    return { name, status: 'failed', detail, fix: DENIED.test(detail) ? PERMISSION_FIX : fix };
+  });
   if (checkpoint === undefined && scans.length === 0) return failed;
   if (scans.length === 0 && settings.retention.archiveMs === 0)
     return [
@@ -74,6 +79,17 @@ async function verifyArchive(
     ...damaged.map((what): CheckItem => ({ name, status: 'warning', detail: what, fix: EARLIER_FIX })),
     { name, status: 'ok', detail, fix: undefined },
   ];
+}
+
+const PERMISSION_FIX =
+  'Let this user read it, e.g. with chown: a run as another user has probably written it. Nothing is lost.';
+/** What the operating system says of a file or folder of another user. */
+const DENIED = /\b(?:EACCES|EPERM): /;
+
+/** The error of a folder that this user may not read; throws any other. */
+function toDenial(thrown: unknown): Error {
+  if (thrown instanceof Error && DENIED.test(thrown.message)) return thrown;
+  throw thrown;
 }
 
 /** Of a damaged scan that came before those that a rebuild loads. */

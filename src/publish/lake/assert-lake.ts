@@ -5,11 +5,12 @@ import type { Owner } from '../../../state/owner.ts';
 import { ConfigError, PublishError, StorageError } from '../../model/errors.ts';
 import { LAKE_CATALOG, LAKE_MANIFEST } from '../../model/lake.ts';
 import { GENERATIONS } from '../../warehouse/lake-entry.ts';
-import { assertWritable } from '../assert-writable.ts';
+import { assertWritable, findExisting } from '../assert-writable.ts';
 import { isHiddenName } from '../holder-mark.ts';
 import { assertCurrentsAreLinks, generationsFolder, isOwnTableFolder } from './folders.ts';
 import { toRunId } from '../lineage.ts';
 import type { Lineage } from '../publisher.ts';
+import { assertTakesLinks } from './make-link.ts';
 import { type LakeManifest, readManifest } from './manifest.ts';
 import { RELOAD } from '../../text/reload-advice.ts';
 
@@ -34,8 +35,9 @@ export async function assertLakeIsOurs(lake: string, owner: Owner, tables: reado
     what: 'the lake',
     instead: 'destination.parquet to another folder',
   });
-  if (!existsSync(lake)) return;
   const manifest = readManifest(lake);
+  if (manifest?.commit === undefined) await assertTakesLinks(findExisting(lake));
+  if (!existsSync(lake)) return;
   if (manifest === undefined) {
     // May be left by a killed first run.
     const foreign = (await readdir(lake)).filter((name) => !isHiddenName(LAKE_MANIFEST, name));

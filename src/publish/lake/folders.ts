@@ -1,11 +1,12 @@
 import { constants, existsSync, lstatSync, readlinkSync } from 'node:fs';
-import { copyFile, link, readdir, rename, rm, symlink } from 'node:fs/promises';
+import { copyFile, link, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { makeFolders } from '../../files/make-folders.ts';
 import { syncFile, syncFolder } from '../../files/sync-to-disk.ts';
 import { PublishError } from '../../model/errors.ts';
 import type { Lease } from '../../model/state-lock.ts';
 import { hideName, isHiddenName } from '../holder-mark.ts';
+import { makeLink } from './make-link.ts';
 import { generationFolder, GENERATIONS } from '../../warehouse/lake-entry.ts';
 
 /** The link that readers follow, in the folder of a table. */
@@ -79,16 +80,7 @@ export async function prepareFlip(
   const next = join(folder, hideName(CURRENT, lease));
   makeFolders(folder);
   await rm(next, { force: true });
-  try {
-    await symlink(`../${GENERATIONS}/${table}/${generation}`, next, 'dir');
-  } catch (error) {
-    throw new PublishError(`cannot make the link ${next}: ${(error as Error).message}`, {
-      code: 'publish_failed',
-      hint: 'A lake needs a file system with symbolic links (on Windows: the developer mode, or an administrator). Set destination.parquet to a folder on another file system. Everything synced is committed in the state folder.',
-      context: { path: folder },
-      cause: error,
-    });
-  }
+  await makeLink(`../${GENERATIONS}/${table}/${generation}`, next);
 }
 
 /** Points `current` to the generation of the prepared link atomically. */

@@ -149,6 +149,7 @@ export function describeEngineFailure(
   const message = raw
     // The statement that failed is ours, and says nothing to a user.
     .replace(/\s*LINE \d+: [\s\S]*$/, '')
+    .replace(/\s*Stack Trace:[\s\S]*$/, '')
     .replace(/Failed to execute query "[\s\S]*": (?=ERROR: )/, '')
     .trim()
     .replaceAll(/\s*\n\s*/g, ' ')
@@ -228,6 +229,22 @@ export function describeOtherCount(
     {
       code: 'publish_failed',
       hint: `${title} computes hashes of rows differently from this version of the engine. Publish to another destination, and report this. This was not committed there; what was synced is committed in the state folder.`,
+      context: { path },
+    },
+  );
+}
+
+/** The error of a table whose rows the server itself changes while they are written. */
+export function describeInterference(
+  { destination: { path, kind } }: Pick<Lakehouse, 'destination'>,
+  table: string,
+  what: string,
+): PublishError {
+  return new PublishError(
+    `${path}: ${table} would have other rows than were synced: ${what} there changes what is written`,
+    {
+      code: 'publish_failed',
+      hint: `Drop or disable it, or publish to another schema in destination.${kind}, and run again: publishing needs no request. Nothing was committed there, and readers see what they saw before; what was synced is committed in the state folder.`,
       context: { path },
     },
   );

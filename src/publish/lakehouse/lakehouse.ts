@@ -56,6 +56,8 @@ export interface Lakehouse {
   findTaken(session: SqlSession, schema: string, names: readonly string[]): Promise<readonly string[]>;
   /** What became of the tables since they were published. */
   inspect(session: SqlSession, recorded: Recorded): Promise<Inspection>;
+  /** What may change rows of our tables while they are written, e.g. `the trigger t`, by the table's name: `main.items`. */
+  findInterference?(session: SqlSession): Promise<ReadonlyMap<string, string>>;
   /** Does what a table needs before it is made or gets columns. */
   prepareColumns?(session: SqlSession, table: StoredTable): Promise<void>;
   /** Whether a table that is there takes no change of its columns any more. */

@@ -3,7 +3,7 @@ import type { RelationComments } from '../../model/dictionary.ts';
 import type { Stream } from '../../model/stream.ts';
 import type { Lease } from '../../model/state-lock.ts';
 import type { Database } from '../../warehouse/database.ts';
-import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
+import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { describeHashes } from '../stored-values.ts';
 import { findChangedParts, recordParts } from './changed-parts.ts';
 import {
@@ -18,8 +18,9 @@ import { changeRows, fillTable, type RowsChange } from './change-rows.ts';
 import type { Lakehouse, StoredTable, TableWrites } from './lakehouse.ts';
 import { type LakePlace, locateInLake, nameInLake, nameSchema, OWN_TABLES, toLakeSchema } from './names.ts';
 import { createRecords, repairRecords } from './own-tables.ts';
-import { type ChangedParts, inLake } from './rows.ts';
-import { describeOtherCount, describeTaken } from './describe-failure.ts';
+import type { ChangedParts } from './rows.ts';
+import { describeTaken } from './describe-failure.ts';
+import { proveTable } from './prove-table.ts';
 import { ViewsPublish } from './publish-views.ts';
 import { assertNotOvertaken } from './take-over-tables.ts';
 import { createCommit } from './create-commit.ts';
@@ -72,6 +73,7 @@ class TablesPublish {
   #deleted = 0;
   /** Statements that changed rows, by table. */
   readonly #writes = new Map<string, number>();
+  #interference: ReadonlyMap<string, string> = new Map();
 
   constructor(job: PublishJob) {
     this.#job = job;
@@ -91,6 +93,7 @@ class TablesPublish {
     const tables = await listStoredTables(database, lakehouse, { streams, held });
     const views = lakehouse.views && new ViewsPublish(database, lakehouse, lakehouse.views, this.#job.warn);
     await views?.prepare(tables);
+    this.#interference = (await lakehouse.findInterference?.(database)) ?? new Map();
     const changed = await findChangedParts(database, this.#own(OWN_TABLES.parts), tables);
     const due = new Map<string, TableWrites>();
     for (const table of tables) {
@@ -113,6 +116,7 @@ class TablesPublish {
     before: HeldTable | undefined,
     changed: ReadonlyMap<string, ChangedParts | undefined>,
   ): Promise<TableWrites | undefined> {
+    const { database, lakehouse } = this.#job;
     const hasOtherParts = changed.has(table.name);
     const isEmpty = await this.#shape(table, before);
     if (isEmpty) await this.#fill(table);
@@ -120,7 +124,8 @@ class TablesPublish {
     else if (hasOtherParts) await this.#change(table, changed.get(table.name));
     const hasChanged = isEmpty || before?.isTouched === true || hasOtherParts;
     if (!hasChanged) return undefined;
-    await this.#proveCount(table);
+    const interference = this.#interference.get(table.name);
+    await proveTable({ database, lakehouse, interference }, table, () => this.#change(table, undefined));
     await this.#endStep();
     const wasThere = before !== undefined && before.found !== 'gone';
     return {
@@ -224,19 +229,6 @@ class TablesPublish {
 
   async #change(table: StoredTable, parts: ChangedParts | undefined): Promise<void> {
     this.#count(table, await changeRows(this.#job.database, this.#place, table, parts));
-  }
-
-  /** A change that left rows behind, whatever the cause, is made again for all rows, and is not committed if that fails. */
-  async #proveCount(table: StoredTable): Promise<void> {
-    const { database, lakehouse } = this.#job;
-    const { from } = inLake(table, this.#place);
-    const wanted = await database.count(
-      `SELECT coalesce(sum(rows), 0)::BIGINT FROM sluice_parts WHERE name = ${quoteLiteral(table.name)}`,
-    );
-    if ((await database.count(`SELECT count(*) FROM ${from}`)) === wanted) return;
-    await this.#change(table, undefined);
-    const rows = await database.count(`SELECT count(*) FROM ${from}`);
-    if (rows !== wanted) throw describeOtherCount(lakehouse, table.name, { rows, wanted });
   }
 
   async #comment(tables: readonly StoredTable[]): Promise<void> {

@@ -46,7 +46,7 @@ const LOST = /(?:open file "|HTTP (?:code )?404[\s\S]*)[^"']+\.parquet/;
 
 /** What the engine says of a file of Parquet with other bytes than were written; it does not always name the file. */
 const DAMAGED =
-  /Parquet file|magic bytes|(?:read|from) file "[^"]+\.parquet"|TProtocolException|invalid TType|don't know what type|Out of buffer|Variable-length int|Corrupted file|converted type|Footer length/;
+  /Parquet file|magic bytes|(?:read|from) file "[^"]+\.parquet"|TProtocolException|invalid TType|don't know what type|Out of buffer|Variable-length int|Corrupted file|converted type|[Ff]ooter length/;
 
 function describeLosses(lake: DuckLakeDestination): readonly [lost: Advice, ...damaged: readonly Advice[]] {
   const repair = `Put it back, e.g. from a backup or an older version of the bucket. If it is lost, ${adviseToRewrite(lake)}`;

@@ -55,8 +55,8 @@ const advice: readonly Advice[] = [
   },
   {
     pattern: /read-only transaction|recovery is in progress/,
-    what: 'the server only reads',
-    hint: 'Write the address of the primary server in destination.postgres.url.',
+    what: 'nothing can be written to the server',
+    hint: 'Write the address of the primary server in destination.postgres.url. If it is that one, let the user write (ALTER ROLE … or ALTER DATABASE … SET default_transaction_read_only = off).',
   },
   {
     pattern: /too many (?:connections|clients)|remaining connection slots/,

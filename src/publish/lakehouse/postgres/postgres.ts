@@ -20,6 +20,7 @@ import { commentOnServer } from './server-comments.ts';
 import { choosePostgresType, describeColumn, describeType, quoteName } from './postgres-types.ts';
 import type { ViewKeeper } from '../view-keeper.ts';
 import { keepPostgresViews } from './postgres-views.ts';
+import { findInterference } from './interference.ts';
 import {
   changeTables,
   execute,
@@ -81,6 +82,10 @@ export class Postgres implements Lakehouse {
 
   findTaken(session: SqlSession, schema: string, names: readonly string[]): Promise<readonly string[]> {
     return findTaken(session, schema, names);
+  }
+
+  findInterference(session: SqlSession): Promise<ReadonlyMap<string, string>> {
+    return findInterference(session, this.destination.schema);
   }
 
   inspect(session: SqlSession, recorded: Recorded): Promise<Inspection> {
