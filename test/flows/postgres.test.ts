@@ -304,6 +304,24 @@ describeWithServers('Postgres', () => {
     await expectVerified(lake.flow, 'Postgres');
   });
 
+  it('refuses its own tables once nothing says that they are, with advice that makes them again', async () => {
+    const lake = await create(ITEMS, { stream });
+    await syncWell(lake.flow);
+    const own = lake.schema === 'public' ? '_sluice_public' : `_sluice_${lake.schema}`;
+    await ask(lake.url, `TRUNCATE ${own}.lake_tables`);
+    const end = await fail(lake.flow);
+    expect([end.exitCode, wordsOf(end)]).toEqual([
+      2,
+      expect.stringContaining(`has a table ${lake.schema}.items, and nothing there says that Sluice made it`),
+    ]);
+    const drop = `DROP SCHEMA "${own}" CASCADE`;
+    expect(wordsOf(end)).toContain(`drop the tables of your streams in schema "${lake.schema}" and ${drop}`);
+    await ask(lake.url, `DROP TABLE ${lake.schema}.items CASCADE`, drop);
+    expect(await lake.flow.sync({ force: false })).toMatchObject({ exitCode: 0, requests: 0 });
+    await expectEqual(lake);
+    await expectVerified(lake.flow, 'Postgres');
+  });
+
   it('publishes where a trigger leaves rows as they are', async () => {
     const lake = await create(ITEMS, { stream: all });
     await syncWell(lake.flow);

@@ -203,15 +203,13 @@ export function adviseToRewrite({ kind, schema }: Pick<ServerDestination, 'kind'
 }
 
 /** The error of a table of somebody else in the place of ours. */
-export function describeTaken(
-  { destination: { path, kind } }: Pick<Lakehouse, 'destination'>,
-  table: string,
-): PublishError {
+export function describeTaken({ destination }: Pick<Lakehouse, 'destination'>, table: string): PublishError {
+  const { path, kind } = destination;
   return new PublishError(
     `${path} has a table ${table}, and nothing there says that Sluice made it; nothing is written into it`,
     {
       code: 'publish_refused',
-      hint: `Name another ${kind === 'iceberg' ? 'namespace' : 'schema'} in destination.${kind}, or rename that table. If Sluice made it and what it records next to its tables was dropped since, drop the table as well: the next sync writes it again. Nothing was changed.`,
+      hint: `Name another ${kind === 'iceberg' ? 'namespace' : 'schema'} in destination.${kind}, or rename that table. If Sluice made it and what it records next to its tables was lost since, ${adviseToRewrite(destination)} Nothing was changed.`,
       context: { path },
       exitCode: 2,
     },
