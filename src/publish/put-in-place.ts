@@ -66,7 +66,7 @@ export async function putInPlace(
 }
 
 /** Permissions of the replaced file, but its owner can read it; the default ones for a new file. */
-async function readMode(target: string): Promise<number> {
+export async function readMode(target: string): Promise<number> {
   try {
     return ((await stat(target)).mode & 0o777) | 0o400;
   } catch {

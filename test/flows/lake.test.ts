@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -401,6 +402,30 @@ describe('a project with a lake alone', () => {
     const after = await dump();
     expect(after.items.slice(0, 50)).toEqual(before.items);
     expect(after.history).toHaveLength(52);
+  });
+
+  it.skipIf(process.platform === 'win32')('keeps its permissions under another umask', async () => {
+    const { flow, lake } = createLakeFlow({ config: lakeOnly });
+    const umask = process.umask(0o022);
+    try {
+      await syncWell(flow);
+      const listModes = () =>
+        readdirSync(lake, { recursive: true, withFileTypes: true })
+          .filter((entry) => !entry.isSymbolicLink())
+          .map((entry) => statSync(join(entry.parentPath, entry.name)).mode & 0o777);
+      expect(new Set(listModes())).toEqual(new Set([0o755, 0o644]));
+      process.umask(0o077);
+      flow.simulator.editRecords('items', (records) => [...records, ...makeItems(3, { from: 900 })]);
+      await syncWell(flow);
+      expect(new Set(listModes())).toEqual(new Set([0o755, 0o644]));
+      // What a user lets nobody see stays so.
+      chmodSync(join(lake, 'lake.duckdb'), 0o600);
+      flow.simulator.editRecords('items', (records) => records.slice(1));
+      await syncWell(flow);
+      expect(statSync(join(lake, 'lake.duckdb')).mode & 0o777).toBe(0o600);
+    } finally {
+      process.umask(umask);
+    }
   });
 
   it('without its file of state is refused with 6 before any request, as verify says', async () => {

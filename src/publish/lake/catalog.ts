@@ -12,6 +12,7 @@ import { quoteIdentifier, quoteLiteral } from '../../warehouse/identifiers.ts';
 import { type CatalogTable, LAKE_ENTRY } from '../../warehouse/lake-entry.ts';
 import { selectRows } from '../../warehouse/select-lake.ts';
 import { hideName } from '../holder-mark.ts';
+import { readMode } from '../put-in-place.ts';
 import type { LakeJob } from './lake-job.ts';
 import type { TableManifest } from './manifest.ts';
 
@@ -55,7 +56,7 @@ export async function publishCatalog(
       context: { path: temporary },
     });
   }
-  await chmod(temporary, 0o666 & ~process.umask());
+  await chmod(temporary, await readMode(path));
   await syncFile(temporary);
   const mark = { size: statSync(temporary).size, fingerprint: await fingerprintFile(temporary) };
   await job.lease?.confirm();

@@ -6,6 +6,7 @@ import { syncFile, syncFolder } from '../../files/sync-to-disk.ts';
 import { PublishError } from '../../model/errors.ts';
 import type { Lease } from '../../model/state-lock.ts';
 import { hideName, isHiddenName } from '../holder-mark.ts';
+import { type LakeModes, readModes, setMode } from './lake-modes.ts';
 import { makeLink } from './make-link.ts';
 import { generationFolder, GENERATIONS } from '../../warehouse/lake-entry.ts';
 
@@ -57,12 +58,17 @@ export function assertCurrentsAreLinks(lake: string, tables: readonly string[]):
   });
 }
 
+/** Makes a folder of a table with the permissions that those of other tables have. */
+export async function makeLikeOthers(lake: string, folder: string): Promise<void> {
+  if (makeFolders(folder) !== undefined) await setMode(folder, await readModes(lake));
+}
+
 /** Moves a finished generation to its final name; `current` is unchanged. */
 export async function finishGeneration(lake: string, table: string, generation: string): Promise<void> {
   const building = buildFolder(lake, table, generation);
-  await syncTree(building);
-  await rename(building, generationFolder(lake, table, generation));
   const folder = generationsFolder(lake, table);
+  await syncTree(building, await readModes(lake));
+  await rename(building, generationFolder(lake, table, generation));
   await syncFolder(folder);
   await syncFolder(dirname(folder));
 }
@@ -78,7 +84,7 @@ export async function prepareFlip(
 ): Promise<void> {
   const folder = join(lake, table);
   const next = join(folder, hideName(CURRENT, lease));
-  makeFolders(folder);
+  await makeLikeOthers(lake, folder);
   await rm(next, { force: true });
   await makeLink(`../${GENERATIONS}/${table}/${generation}`, next);
 }
@@ -115,8 +121,10 @@ export async function forEach<T>(items: readonly T[], work: (item: T) => Promise
     await Promise.all(items.slice(at, at + AT_ONCE).map(work));
 }
 
-async function syncTree(folder: string): Promise<void> {
+async function syncTree(folder: string, modes: LakeModes): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  await forEach(entries, (entry) => setMode(join(entry.parentPath, entry.name), modes));
+  await setMode(folder, modes);
   const folders = entries.filter((entry) => entry.isDirectory());
   await forEach(folders, (entry) => syncFolder(join(entry.parentPath, entry.name)));
   await syncFolder(folder);

@@ -7,6 +7,7 @@ import { PublishError } from '../../model/errors.ts';
 import { LAKE_MANIFEST } from '../../model/lake.ts';
 import type { Lease } from '../../model/state-lock.ts';
 import { hideName } from '../holder-mark.ts';
+import { readMode } from '../put-in-place.ts';
 
 const columnSchema = z.object({
   name: z.string(),
@@ -137,6 +138,7 @@ export async function writeManifest(lake: string, manifest: LakeManifest, lease?
   const path = join(lake, LAKE_MANIFEST);
   const temporary = join(lake, hideName(LAKE_MANIFEST, lease));
   const lookAgain = lease && (() => lease.confirm());
-  await writeWhole(path, `${JSON.stringify(manifest, null, 1)}\n`, { temporary, mode: 0o666, lookAgain });
+  const how = { temporary, mode: await readMode(path), ignoresUmask: true, lookAgain };
+  await writeWhole(path, `${JSON.stringify(manifest, null, 1)}\n`, how);
   await syncFolder(lake);
 }

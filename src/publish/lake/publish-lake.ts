@@ -23,6 +23,7 @@ import {
   flip,
   forEach,
   generationsFolder,
+  makeLikeOthers,
   prepareFlip,
   shareFile,
   unlinkCurrent,
@@ -110,7 +111,7 @@ class LakePublish {
     const due = plans.filter(({ isDue }) => isDue);
     const announced = new Map<string, string>();
     for (const plan of due) {
-      makeFolders(generationsFolder(lake, plan.table.table));
+      await makeLikeOthers(lake, generationsFolder(lake, plan.table.table));
       const shown = await announceFolders(this.#job, plan, this.#generation);
       if (shown !== undefined) announced.set(plan.table.table, shown);
     }
