@@ -276,7 +276,9 @@ export function describeRepairs(name: string, place: number, getSite: () => Site
         expect(report).toMatchObject({ exitCode });
         if (exitCode === 6)
           expect(report.error).toMatchObject({
-            message: expect.stringContaining('main.items would have 100 rows, and 50 were synced') as string,
+            message: expect.stringContaining(
+              `${lake.schema}.items would have 100 rows, and 50 were synced`,
+            ) as string,
           });
         const reader = await lake.open();
         const rows = await reader.rows(`SELECT count(*)::INTEGER AS n FROM lake.${lake.schema}.items`);
