@@ -31,7 +31,7 @@ const REPLAY_ERROR = /^\w+(?: \w+)? Error: Failure while replaying WAL file/;
 const REFUSED_BY_SYSTEM =
   /No space left|File too large|Disk quota|Could not write|Input\/output error|Too many open files|Permission denied|Read-only file system|Cannot allocate memory/;
 // Of the engine's own code, behind an internal error.
-const STACK_TRACE = /\s+Stack Trace:/;
+const STACK_TRACE = /\s+Stack Trace:[\s\S]*$/;
 const OUT_OF_MEMORY = /Out of Memory Error|(?:could not|failed to) (?:allocate|pin block)/;
 const NEWER_FORMAT = /version number \d+, but we can only read/;
 const DAMAGE = /not a valid DuckDB database|Corrupt|checksum/;
@@ -51,10 +51,15 @@ export function isUnknownTable(error: unknown): boolean {
   return cause instanceof Error && cause.message.startsWith('Catalog Error: Table with name');
 }
 
+/** The engine's words without the stack trace of its own code. */
+export function cutStackTrace(message: string): string {
+  return message.replace(STACK_TRACE, '');
+}
+
 /** Maps an engine error to an error class of ours; the engine gives messages without codes. */
 export function wrapDatabaseError(thrown: unknown, file: string, isPublished = false): SyncError {
   if (thrown instanceof SyncError) return thrown;
-  const [message = ''] = (thrown instanceof Error ? thrown.message : String(thrown)).split(STACK_TRACE);
+  const message = cutStackTrace(thrown instanceof Error ? thrown.message : String(thrown));
   const isReplay = REPLAY_ERROR.test(message);
   if (STATEMENT_ERROR.test(message) && !isReplay) return toBugError(message, file, thrown);
   const options = { context: { path: file }, cause: thrown };

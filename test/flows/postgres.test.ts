@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { verifyState } from '../../src/commands/verify/verify.ts';
 import { COMPARE_FIX } from '../../src/publish/published-file.ts';
 import { SyncError } from '../../src/model/errors.ts';
+import { toLakeSchema } from '../../src/publish/lakehouse/names.ts';
 import { Postgres } from '../../src/publish/lakehouse/postgres/postgres.ts';
 import type { RunReport } from '../../src/model/run-report.ts';
 import { rawJson } from '../../src/simulator/raw-json.ts';
@@ -307,7 +308,7 @@ describeWithServers('Postgres', () => {
   it('refuses its own tables once nothing says that they are, with advice that makes them again', async () => {
     const lake = await create(ITEMS, { stream });
     await syncWell(lake.flow);
-    const own = lake.schema === 'public' ? '_sluice_public' : `_sluice_${lake.schema}`;
+    const own = toLakeSchema(lake.schema, '_sluice');
     await ask(lake.url, `TRUNCATE ${own}.lake_tables`);
     const end = await fail(lake.flow);
     expect([end.exitCode, wordsOf(end)]).toEqual([
@@ -339,7 +340,7 @@ describeWithServers('Postgres', () => {
   it('repairs what the trigger of another table changed within its own transaction, once verify found it', async () => {
     const lake = await create(ITEMS, { stream });
     await syncWell(lake.flow);
-    const runs = `${lake.schema === 'public' ? '_sluice_public' : `_sluice_${lake.schema}`}.runs`;
+    const runs = `${toLakeSchema(lake.schema, '_sluice')}.runs`;
     await ask(
       lake.url,
       `CREATE FUNCTION raise() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN UPDATE ${lake.schema}.items SET amount = amount + 1 WHERE id < 3; RETURN NULL; END'`,

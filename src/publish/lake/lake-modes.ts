@@ -14,7 +14,7 @@ export interface LakeModes {
   readonly folder: number;
 }
 
-/** Those of the manifest and of the folder of generations; what the umask leaves where there are none yet. */
+/** Those of the manifest and of the folder of generations; those of the umask before the first publish. */
 export async function readModes(lake: string): Promise<LakeModes> {
   const folder =
     statSync(join(lake, GENERATIONS), { throwIfNoEntry: false })?.mode ?? 0o777 & ~process.umask();

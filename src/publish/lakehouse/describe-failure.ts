@@ -2,6 +2,7 @@ import type { ExtensionFolder, ServerDestination } from '../../model/destination
 import { AbortedError, ConfigError, LostLockError, PublishError, SyncError } from '../../model/errors.ts';
 import type { Lakehouse } from './lakehouse.ts';
 import { toLakeSchema } from './names.ts';
+import { cutStackTrace } from '../../warehouse/database-errors.ts';
 import { quoteIdentifier } from '../../warehouse/identifiers.ts';
 import { redact } from '../../text/redact.ts';
 import { formatCount, formatCountOf, verbOf } from '../../text/format-count.ts';
@@ -146,10 +147,9 @@ export function describeEngineFailure(
     return describeMissingExtension(place, extension.slice(1).find((name) => name !== undefined) ?? '', raw);
   const { path } = place;
   const found = [...ofDisk, ...advice].find(({ pattern }) => pattern.test(raw));
-  const message = raw
+  const message = cutStackTrace(raw)
     // The statement that failed is ours, and says nothing to a user.
     .replace(/\s*LINE \d+: [\s\S]*$/, '')
-    .replace(/\s*Stack Trace:[\s\S]*$/, '')
     .replace(/Failed to execute query "[\s\S]*": (?=ERROR: )/, '')
     .trim()
     .replaceAll(/\s*\n\s*/g, ' ')
